@@ -21,7 +21,7 @@ from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import UsageError
 from scalatrace.formula import Function
 from scalatrace.trace.consistency.failed import repeatable
-from scalatrace.trace.model.rules import Model, events
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.factors import FactorRule, Factors
 from scalatrace.trace.threads import check_no_streams
@@ -101,7 +101,7 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
 
 
 def generate_scalable(
-    model: Model,
+    model: SymbolicTrace,
     language: str,
     times: DurationOf,
     functions: Mapping[str, Function],
@@ -121,19 +121,18 @@ def generate_scalable(
     options = options or GenerateOptions()
     target = emitter(language)
     if options.emit.drawn:
-        raise UsageError("--times drawn needs a trace (.st): run `scalatrace instantiate` first")
+        raise UsageError("--times drawn needs the sizes of formulas: give -P N or --dims XxY")
     if options.rules:
-        raise UsageError("--at needs a trace (.st): scale formulas by --compute-scale and --bytes-scale")
+        raise UsageError("--at needs the sizes of formulas: give -P N or --dims XxY, or scale all calls")
     if options.absolute_ranks:
-        raise UsageError("--absolute-ranks needs a trace (.st): run `scalatrace instantiate` first")
+        raise UsageError("--absolute-ranks needs the sizes of formulas: give -P N or --dims XxY")
     program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
     return _write_program(program, target, options, _names(model))
 
 
-def _names(model: Model) -> Trace:
+def _names(model: SymbolicTrace) -> Trace:
     """A trace with all names of a symbolic one."""
-    frames = {frame for rule in events(model.nodes) for frame in rule.stack}
-    return Trace(1, meta=dict(model.meta), frames=sorted(frames), strings=list(model.inputs))
+    return Trace(1, meta=dict(model.meta), frames=model.frames, strings=list(model.inputs))
 
 
 def _write_program(

@@ -27,7 +27,6 @@ from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.groups import borders, group_size
-from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.patterns import tree_arity
 from scalatrace.extrap.grid.space import Run
@@ -38,15 +37,17 @@ from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, irregular_loop, notes, warnings
 from scalatrace.extrap.refusal import Action, Cause, NextStep
-from scalatrace.extrap.solve.features import RESERVED, Structure
+from scalatrace.extrap.solve.features import Structure
 from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.extrap.timing.rules import Times, Timing, no_times
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times, vague_interval_ns
 from scalatrace.extrap.timing.trends import Trends
 from scalatrace.extrap.workers import concurrently, each
+from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
 from scalatrace.trace.model.trace import RUN_TIME_NS
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
+from scalatrace.trace.symbolic.counters import RESERVED
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import INT64
 
@@ -90,7 +91,7 @@ class Extrapolation:
 
     trace: Trace
     grid: Grid
-    model: Model
+    model: SymbolicTrace
     evidence: str = ""
     check: str = ""
     matching: str = ""
@@ -160,7 +161,7 @@ def _without_grid(
     workers: int,
     accept_unconfirmed: bool,
     target: tuple[int, Sequence[int] | None, Mapping[str, int]],
-) -> tuple[list[Trace], Model, str] | None:
+) -> tuple[list[Trace], SymbolicTrace, str] | None:
     """Return what `model_of` does with the ranks on a line; None unless all ranks have the same formulas.
 
     Neighbours of a grid have conditions at its borders. Without any, the calls show no grid.
@@ -174,7 +175,9 @@ def _without_grid(
     return ordered, model, "none: all ranks have the same formulas of their rank"
 
 
-def _case_of(model: Model, nprocs: int, dims: Sequence[int] | None, params: Mapping[str, int] | None) -> Case:
+def _case_of(
+    model: SymbolicTrace, nprocs: int, dims: Sequence[int] | None, params: Mapping[str, int] | None
+) -> Case:
     """Return grids and inputs of a model's traces and of the requested size. Raises InputError."""
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
     runs = [Run(grid, inputs) for grid, (_, inputs) in zip(grids, model.seen, strict=True)]
@@ -211,7 +214,7 @@ def check_largest(
     traces: Sequence[Trace],
     dims_of: Sequence[Sequence[int]] | None = None,
     workers: int = 1,
-    model: Model | None = None,
+    model: SymbolicTrace | None = None,
 ) -> str:
     """Predict the largest of four or more traces from the others and compare all its ranks.
 
@@ -248,7 +251,7 @@ def check_largest(
 
 
 def of_model(
-    model: Model,
+    model: SymbolicTrace,
     nprocs: int,
     dims: Sequence[int] | None = None,
     params: Mapping[str, int] | None = None,
@@ -275,13 +278,17 @@ def of_model(
     return Extrapolation(trace, grid, model, times=totals, warnings=result_warnings(model, times, totals))
 
 
-def result_warnings(model: Model, times: Times, totals: Sequence[TotalTime]) -> tuple[str, ...]:
+def result_warnings(model: SymbolicTrace, times: Times, totals: Sequence[TotalTime]) -> tuple[str, ...]:
     """Return the warnings of a result: on its size, its inputs and poor fits of times."""
     return tuple(warnings(model, times.nprocs, totals, poor_fits(model, times)))
 
 
 def _instantiated(
-    model: Model, grid: Grid, inputs: Mapping[str, int], rule: Timing, accept_unconfirmed: bool = False
+    model: SymbolicTrace,
+    grid: Grid,
+    inputs: Mapping[str, int],
+    rule: Timing,
+    accept_unconfirmed: bool = False,
 ) -> Trace:
     """The trace on a grid; formulas that fit the traces equally well are decided by messages if possible."""
     try:
@@ -299,7 +306,7 @@ def model_of(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     target: tuple[int, Sequence[int] | None, Mapping[str, int]] | None = None,
-) -> tuple[list[Trace], Model, str]:
+) -> tuple[list[Trace], SymbolicTrace, str]:
     """Return the traces in order of size, their symbolic trace, and how their grid was found.
 
     Args:
@@ -342,12 +349,12 @@ def model_of(
 
 def _with_problem_size(
     traces: Sequence[Trace], runs: Sequence[Run], workers: int, foldings: Foldings
-) -> tuple[Model, int] | None:
+) -> tuple[SymbolicTrace, int] | None:
     """Return the symbolic trace with the size of the problem as a parameter, and that size.
 
     None unless all values follow rules with just one size, or if a parameter is given.
     """
-    found: list[tuple[Model, int]] = []
+    found: list[tuple[SymbolicTrace, int]] = []
     for size in () if runs[0].inputs else problem_sizes(traces, runs, foldings):
         try:
             sized = [replace(run, inputs={NAME: size}, found=True) for run in runs]
@@ -379,7 +386,7 @@ def fit_prepared(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
-) -> Model:
+) -> SymbolicTrace:
     """Fit the symbolic trace of the result of `prepared`. Raises ExtrapolationError."""
     model = fit(traces, runs, workers, accept_unconfirmed, foldings)
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
@@ -518,7 +525,7 @@ def _same_inputs(runs: Sequence[Run]) -> None:
         raise InputError(f"the traces were recorded with different parameters: {told}")
 
 
-def target_inputs(model: Model, given: Mapping[str, int]) -> dict[str, int]:
+def target_inputs(model: SymbolicTrace, given: Mapping[str, int]) -> dict[str, int]:
     """Return the target's parameters. Raises InputError for an unknown or a missing one."""
     unknown = [name for name in given if name not in model.inputs]
     if unknown:

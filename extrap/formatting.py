@@ -6,10 +6,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from scalatrace.escapes import clean
-from scalatrace.extrap.grid.model import fields_of
 from scalatrace.formula import Const, format_text
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import BLOCKS, CYCLIC, FamilyRule, Model, ParamRule, Rule, events
+from scalatrace.trace.model.symbolic import (
+    BLOCKS,
+    CYCLIC,
+    FamilyRule,
+    ParamRule,
+    Rule,
+    SymbolicTrace,
+    events,
+    fields_of,
+)
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.format_formula import format_parts, format_shape, format_tables
 
@@ -25,13 +33,13 @@ PEERS = {
 DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks assigned to {} instances round robin"}
 
 
-def count_formulas(model: Model) -> int:
+def count_formulas(model: SymbolicTrace) -> int:
     """Return the number of formulas that are no constants."""
     parts = (part for field in fields_of(model.nodes) for part in field.parts)
     return sum(not isinstance(formula, Const) for part in parts for formula in part.formulas or ())
 
 
-def describe(model: Model) -> dict[str, Any]:
+def describe(model: SymbolicTrace) -> dict[str, Any]:
     """Return the grid, the traces behind it, parameters, numbers of nodes and formulas, and the header."""
     return {
         "grid": list(model.sizes),
@@ -44,12 +52,12 @@ def describe(model: Model) -> dict[str, Any]:
     }
 
 
-def lines(model: Model) -> Iterator[str]:
+def lines(model: SymbolicTrace) -> Iterator[str]:
     """Yield legend, communicators, and a line per node; control characters of the file are escaped."""
     yield from map(clean, _lines(model))
 
 
-def _lines(model: Model) -> Iterator[str]:
+def _lines(model: SymbolicTrace) -> Iterator[str]:
     order = "the first varying fastest" if model.column_major else "the last varying fastest"
     seen = ", ".join("x".join(map(str, dims)) for dims, _ in model.seen)
     coords = ", ".join(name.lower() for name in model.sizes)
@@ -63,7 +71,7 @@ def _lines(model: Model) -> Iterator[str]:
         yield from _rule(rule, 0)
 
 
-def _family(rule: FamilyRule, model: Model) -> str:
+def _family(rule: FamilyRule, model: SymbolicTrace) -> str:
     if rule.slices is not None:
         return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
     if (vec := rule.vecs[0]) is not None and vec[0] in DIVISIONS:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import FormatError, FormulaError, LimitError, UsageError
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.timing.rules import no_times
@@ -19,6 +18,7 @@ from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def check_consistent(traces: Sequence[Trace]) -> str:
     return ""
 
 
-def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, int]) -> str:
+def check_matching(model: SymbolicTrace, trace: Trace, grid: Grid, inputs: Mapping[str, int]) -> str:
     """Check a result, or traces of smaller sizes where it is too large.
 
     Args:
@@ -101,7 +101,7 @@ def _visits(trace: Trace) -> int:
     return trace.nnodes + FORMULA_VISITS * sum(isinstance(value, Formulas) for value in values)
 
 
-def check_model(model: Model) -> str:
+def check_model(model: SymbolicTrace) -> str:
     """Check sizes larger than those of the traces, with the parameters of the largest trace.
 
     Returns:
@@ -119,7 +119,7 @@ def _line(checked: Sequence[int]) -> str:
     return f"all messages and collective calls match on {ranks} ranks" if checked else ""
 
 
-def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[int]:
+def check_several(model: SymbolicTrace, inputs: Mapping[str, int], nprocs: int) -> list[int]:
     """Check the largest sizes of up to so many ranks; return them. Raises ExtrapolationError."""
     checked: list[int] = []
     seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
@@ -135,7 +135,9 @@ def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[
     return sorted(checked)
 
 
-def check_sizes(model: Model, inputs: Mapping[str, int], grids: Sequence[Grid]) -> Iterator[SizeCheck]:
+def check_sizes(
+    model: SymbolicTrace, inputs: Mapping[str, int], grids: Sequence[Grid]
+) -> Iterator[SizeCheck]:
     """Check the traces of several sizes, without times."""
     for grid in grids:
         try:

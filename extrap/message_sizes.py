@@ -15,12 +15,12 @@ import numpy as np
 
 from scalatrace.arrays import Ints, Mask
 from scalatrace.errors import FormatError, FormulaError, LimitError
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule, events
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
 from scalatrace.formula import Cond, Expr
 from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace, events
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.symbolic.field import Field, Part
@@ -70,7 +70,7 @@ class _Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class _Messages:
+class _SizeMessages:
     """Messages of one size of the grid.
 
     Attributes:
@@ -94,7 +94,7 @@ class _Messages:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
+class _OpenSide:
     """A side with several possible formulas in one part of its field."""
 
     field: Field
@@ -102,7 +102,7 @@ class _Open:
     formulas: list[Expr]
 
 
-def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Model | None:
+def decided_by_messages(model: SymbolicTrace, grid: Grid, inputs: Mapping[str, int]) -> SymbolicTrace | None:
     """Return the model with those formulas, of all that fit the traces, whose messages agree on a grid.
 
     Returns:
@@ -131,13 +131,13 @@ def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> 
     return replace(model, nodes=tuple(_with(decisions, sides, rule) for rule in model.nodes))
 
 
-def _are_plain(model: Model) -> bool:
+def _are_plain(model: SymbolicTrace) -> bool:
     """Return whether the calls that send and receive tell the messages."""
     names = [rule.op or "" for rule in events(model.nodes)]
     return not any(name in OTHERS or operation(name).category is Category.PERSISTENT for name in names)
 
 
-def _is_evidence(link: Link, seen: Sequence[_Messages]) -> bool:
+def _is_evidence(link: Link, seen: Sequence[_SizeMessages]) -> bool:
     """Return whether the receives follow the lengths of the messages in the traces.
 
     One length everywhere may be that of a buffer that is long enough.
@@ -147,7 +147,7 @@ def _is_evidence(link: Link, seen: Sequence[_Messages]) -> bool:
     return len(known) > 1 and len(lengths) > 1 and all(messages.agree(link) for messages in known)
 
 
-def _sides(model: Model) -> Sides:
+def _sides(model: SymbolicTrace) -> Sides:
     numbers: dict[Any, Side] = {}
     return {
         id(rule): {param.name: numbers.setdefault(_side(rule, param), len(numbers)) for param in rule.params}
@@ -161,7 +161,7 @@ def _side(rule: Rule, param: ParamRule) -> Any:
     return rule.op, rule.stack[:1], param.name, parts
 
 
-def _messages(result: Made, sides: Sides) -> _Messages:
+def _messages(result: Made, sides: Sides) -> _SizeMessages:
     """Return the messages of a trace whose sizes and peers do not change from call to call."""
     rule_of = {id(event): rule for rule, event in result.events}
     nprocs = result.trace.nprocs
@@ -195,7 +195,7 @@ def _messages(result: Made, sides: Sides) -> _Messages:
             (sender, sent), (receiver, received) = *senders.items(), *receivers.items()
             if not {sender, receiver} & changing:
                 rows.setdefault((sender, receiver), []).append((key[1], key[2], sent, received))
-    return _Messages({link: _Ends(*np.array(row).T) for link, row in rows.items()}, counts, calling)
+    return _SizeMessages({link: _Ends(*np.array(row).T) for link, row in rows.items()}, counts, calling)
 
 
 _ByKey = dict[tuple[int, int, int, int], dict[Side, int]]
@@ -221,12 +221,12 @@ def _element_size(call: Call, flow: Flow) -> int:
 
 
 def _choices(
-    model: Model, result: Made, sides: Sides, messages: _Messages
-) -> dict[Side, tuple[_Open, list[Choice]]] | None:
+    model: SymbolicTrace, result: Made, sides: Sides, messages: _SizeMessages
+) -> dict[Side, tuple[_OpenSide, list[Choice]]] | None:
     """The formulas that a count may have, those of other values only; None where something else is open."""
-    formulas: dict[int, _Open] = {}
+    formulas: dict[int, _OpenSide] = {}
     for field, part, error in result.rivals:
-        alternatives = formulas.setdefault(id(field), _Open(field, part, [error.formula]))
+        alternatives = formulas.setdefault(id(field), _OpenSide(field, part, [error.formula]))
         if (
             alternatives.part is not part
             or alternatives.formulas[0] != error.formula
@@ -236,7 +236,7 @@ def _choices(
         alternatives.formulas.append(error.rival)
     if any(id(repeat) in formulas for repeat in _repeats(model.nodes)):
         return None
-    ways: dict[Side, _Open] = {}
+    ways: dict[Side, _OpenSide] = {}
     for rule, _ in result.events:
         for param in rule.params:
             if id(param.field) in formulas:
@@ -244,7 +244,7 @@ def _choices(
                 if side not in messages.counts:
                     return None
                 alternatives = formulas[id(param.field)]
-                ways.setdefault(side, _Open(alternatives.field, alternatives.part, [])).formulas.extend(
+                ways.setdefault(side, _OpenSide(alternatives.field, alternatives.part, [])).formulas.extend(
                     alternatives.formulas
                 )
     return {side: (way, list(_different(result, way, side, messages))) for side, way in ways.items()}
@@ -256,7 +256,7 @@ def _repeats(rules: Sequence[Rule]) -> Iterator[Field]:
         yield from _repeats(rule.children)
 
 
-def _different(result: Made, way: _Open, side: Side, messages: _Messages) -> Iterator[Choice]:
+def _different(result: Made, way: _OpenSide, side: Side, messages: _SizeMessages) -> Iterator[Choice]:
     """The formulas of a part that have values, each with its counts on all ranks; of equal ones the first."""
     everyone = np.ones(result.trace.nprocs, dtype=bool)
     of_part = next(mask for part, mask in result.ranks.divided(way.field, everyone) if part is way.part)
@@ -273,10 +273,10 @@ def _different(result: Made, way: _Open, side: Side, messages: _Messages) -> Ite
 
 
 def _chosen(
-    choices: Mapping[Side, tuple[_Open, Sequence[Choice]]],
+    choices: Mapping[Side, tuple[_OpenSide, Sequence[Choice]]],
     links: Mapping[Link, _Ends],
     counts: Mapping[Side, Ints],
-) -> dict[Side, tuple[_Open, tuple[Expr, Expr]]] | None:
+) -> dict[Side, tuple[_OpenSide, tuple[Expr, Expr]]] | None:
     """Return each side's first formula and the one that all messages agree with; None unless that is one."""
 
     def values(side: Side) -> list[Ints]:

@@ -7,11 +7,11 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.escapes import clean
-from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit, TotalTime
 from scalatrace.extrap.timing.trends import MAX_WAITING_REACH
 from scalatrace.formula import Const
+from scalatrace.trace.model.symbolic import Rule, SymbolicTrace, events
 from scalatrace.trace.model.trace import PARAMETER
 from scalatrace.trace.oversubscription import HOSTS, OVERSUBSCRIBED, is_oversubscribed
 from scalatrace.trace.symbolic.grid import Grid
@@ -57,7 +57,7 @@ def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
 
 
 def header(
-    model: Model, grid: Grid, inputs: Mapping[str, int], timing: str | None, accept_unconfirmed: bool
+    model: SymbolicTrace, grid: Grid, inputs: Mapping[str, int], timing: str | None, accept_unconfirmed: bool
 ) -> dict[str, str]:
     """Return the header of a result: facts of the largest trace that still hold, and its origin."""
     result = {key: text for key, text in model.meta.items() if key not in OF_ONE_RUN}
@@ -79,7 +79,7 @@ MIN_IRREGULAR = 7
 
 
 def warnings(
-    model: Model, nprocs: int, totals: Sequence[TotalTime], poor: Sequence[PoorFit]
+    model: SymbolicTrace, nprocs: int, totals: Sequence[TotalTime], poor: Sequence[PoorFit]
 ) -> Iterator[str]:
     """Yield warnings about a result of so many ranks, and its times.
 
@@ -97,7 +97,7 @@ def warnings(
         )
 
 
-def model_warnings(model: Model) -> Iterator[str]:
+def model_warnings(model: SymbolicTrace) -> Iterator[str]:
     """Yield warnings about a result; none about how far its times are extended."""
     yield from (model.meta[name] for name in (LOSSY, UNCONFIRMED) if name in model.meta)
     if irregular := irregular_loop(model):
@@ -106,7 +106,7 @@ def model_warnings(model: Model) -> Iterator[str]:
         yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
 
 
-def _reach_warnings(model: Model, nprocs: int, totals: Sequence[TotalTime]) -> Iterator[str]:
+def _reach_warnings(model: SymbolicTrace, nprocs: int, totals: Sequence[TotalTime]) -> Iterator[str]:
     """Yield how far times are extended: by a function, as in the largest trace, or in calls that wait."""
     largest = max(prod(dims) for dims, _ in model.seen)
     if nprocs <= largest:
@@ -127,7 +127,7 @@ def _reach_warnings(model: Model, nprocs: int, totals: Sequence[TotalTime]) -> I
         )
 
 
-def irregular_loop(model: Model) -> str:
+def irregular_loop(model: SymbolicTrace) -> str:
     """Report a loop whose trip counts follow no rule, but are equal in all traces; "": there is none."""
     first = next(_irregular(model.nodes), None)
     if first is None:

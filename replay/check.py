@@ -144,9 +144,9 @@ def _check_communicators(trace: Trace) -> None:
     for family in sorted(used.keys() - available):
         if family >= 0:
             made_by = _kind(trace, family)
-            which = f"MPI_{used[family]} uses communicator {family} ({made_by})"
+            use = f"MPI_{used[family]} uses communicator {family} ({made_by})"
             why = "; MPI_Comm_join, which may have made it, is not replayed" if made_by == UNKNOWN else ""
-            raise MissingError(f"{which}, but no call in the trace makes it{why}")
+            raise MissingError(f"{use}, but no call in the trace makes it{why}")
 
 
 def _kind(trace: Trace, family: int) -> str:

@@ -108,31 +108,31 @@ class ReplaySummary:
     unequal: list[dict[str, Any]] | None
 
     @classmethod
-    def over(cls, results: Sequence[RankResult]) -> ReplaySummary:
+    def over(cls, rank_results: Sequence[RankResult]) -> ReplaySummary:
         """Summarise the results of all ranks."""
-        rows = [row for result in results for row in result.rows]
-        n = len(results)
+        rows = [row for result in rank_results for row in result.rows]
+        n = len(rank_results)
         return cls(
             n,
-            max(r.wall_ns for r in results) / 1e9,
-            sum(r.computed_ns for r in results) / n / 1e9,
-            sum(r.engine_ns for r in results) / n / 1e9,
-            sum(r.late_ns for r in results) / n / 1e9,
+            max(r.wall_ns for r in rank_results) / 1e9,
+            sum(r.computed_ns for r in rank_results) / n / 1e9,
+            sum(r.engine_ns for r in rank_results) / n / 1e9,
+            sum(r.late_ns for r in rank_results) / n / 1e9,
             dict(_by_op(rows, 2).most_common()),
             {op: ns / 1e9 for op, ns in _by_op(rows, 3).most_common()},
             dict(_by_op(rows, 4)),
-            sum(r.left for r in results),
-            sum(r.received for r in results),
-            _together(results),
+            sum(r.left for r in rank_results),
+            sum(r.received for r in rank_results),
+            _together(rank_results),
         )
 
 
-def _together(results: Sequence[RankResult]) -> list[dict[str, Any]] | None:
+def _together(rank_results: Sequence[RankResult]) -> list[dict[str, Any]] | None:
     """Return the rows that differ, each once with the ranks that have it."""
-    if any(result.unequal is None for result in results):
+    if any(result.unequal is None for result in rank_results):
         return None
     ranks: dict[tuple[Any, ...], list[int]] = {}
-    for result in results:
+    for result in rank_results:
         for row in result.unequal or ():
             ranks.setdefault(tuple(row.items()), []).append(result.rank)
     return [{**dict(row), "ranks": str(RankList(who))} for row, who in sorted(ranks.items())]

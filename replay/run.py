@@ -121,10 +121,10 @@ def _prepare(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:
         needed.append(Ports(rank))
     if needed:
         for call in trace.walk(rank.mpi.rank):
-            for each in needed:
-                each.see(call)
-    for each in needed:
-        each.finish()
+            for watcher in needed:
+                watcher.see(call)
+    for watcher in needed:
+        watcher.finish()
 
 
 class Ahead:

@@ -134,17 +134,17 @@ def _sum_forms(library: Library) -> list[tuple[str, int, int, int, int]]:
     return [(op, family, calls, ns, sent) for (op, family), (calls, ns, sent) in sums.items()]
 
 
-class _Tally(ctypes.Structure):
+class _TallyStruct(ctypes.Structure):
     pass
 
 
-_Tally._fields_ = [
+_TallyStruct._fields_ = [
     ("op", ctypes.c_char_p),
     ("comm", ctypes.c_int),
     ("calls", ctypes.c_long),
     ("bytes", ctypes.c_double),
     ("seconds", ctypes.c_double),
-    ("next", ctypes.POINTER(_Tally)),
+    ("next", ctypes.POINTER(_TallyStruct)),
 ]
 
 
@@ -161,7 +161,7 @@ class _Hosted(ctypes.Structure):
         ("at", ctypes.POINTER(ctypes.c_int)),
         ("events", ctypes.POINTER(ctypes.c_long)),
         ("due", ctypes.POINTER(ctypes.c_double)),
-        ("tallies", ctypes.POINTER(_Tally)),
+        ("tallies", ctypes.POINTER(_TallyStruct)),
         ("wall", ctypes.c_double),
         ("computed", ctypes.c_double),
         ("between", ctypes.c_double),

@@ -109,8 +109,8 @@ class RankThreads:
             self._receives[family, tag] = max(nbytes, recvs.nbytes(call)), threads | {call.thread}
         self._uses = Counter({family: uses[family] for family in freed})
         for family in any_tag:
-            same = [self._receives[key] for key in self._receives if key[0] == family]
-            widest = max(nbytes for nbytes, _ in same), set().union(*(threads for _, threads in same))
+            receives = [self._receives[key] for key in self._receives if key[0] == family]
+            widest = max(nbytes for nbytes, _ in receives), set().union(*(threads for _, threads in receives))
             self._receives.update((key, widest) for key in self._receives if key[0] == family)
 
     def room_of(self, event: AnyCall) -> int:
@@ -124,7 +124,7 @@ class RankThreads:
 
     # -- waiting for other threads --
 
-    def wait_until(self, ready: Callable[[], bool], what: str) -> None:
+    def wait_until(self, ready: Callable[[], bool], purpose: str) -> None:
         """Wait, inside the condition, for something that another thread does.
 
         Raises:
@@ -132,7 +132,7 @@ class RankThreads:
         """
         while not ready():
             if len(self._left) == 1:
-                raise ReplayError(f"{what}, and all other threads of the rank have ended")
+                raise ReplayError(f"{purpose}, and all other threads of the rank have ended")
             self._changed.wait()
 
     @contextmanager
@@ -177,8 +177,8 @@ class RankThreads:
         takes_turn = family in self._turn and is_collective(call.op)
         if takes_turn:
             with self._changed:
-                what = f"another call on communicator {family} comes first"
-                self.wait_until(lambda: self._turn[family] in (thread, None), what)
+                reason = f"another call on communicator {family} comes first"
+                self.wait_until(lambda: self._turn[family] in (thread, None), reason)
         if call.op in FREES:
             with self._changed:
                 self.wait_until(lambda: self._uses[family] == 0, f"communicator {family} is still used")
@@ -237,19 +237,19 @@ class RankThreads:
 
     def result(self, wall_ns: int) -> RankResult:
         """Return the sum of the threads' results."""
-        results = [RankResult.of(rank, wall_ns) for rank in self.threads]
+        ranks = [RankResult.of(rank, wall_ns) for rank in self.threads]
         rows = dict[tuple[str, int], tuple[int, int, int]]()
-        for result in results:
+        for result in ranks:
             for op, family, calls, ns, sent in result.rows:
                 before = rows.get((op, family), (0, 0, 0))
                 rows[op, family] = before[0] + calls, before[1] + ns, before[2] + sent
         return replace(
-            results[0],
-            computed_ns=sum(result.computed_ns for result in results),
-            engine_ns=sum(result.engine_ns for result in results),
-            late_ns=sum(result.late_ns for result in results),
+            ranks[0],
+            computed_ns=sum(result.computed_ns for result in ranks),
+            engine_ns=sum(result.engine_ns for result in ranks),
+            late_ns=sum(result.late_ns for result in ranks),
             rows=[(op, family, *counts) for (op, family), counts in rows.items()],
-            left=sum(result.left for result in results),
+            left=sum(result.left for result in ranks),
         )
 
     def position(self, position_of: Callable[[RankReplay], ReplayPosition]) -> ReplayPosition:

@@ -18,6 +18,7 @@ from scalatrace.stat import Stat
 from scalatrace.trace.views import register_views
 
 if TYPE_CHECKING:
+    from scalatrace.trace.model.symbolic import SymbolicTrace
     from scalatrace.trace.model.trace import Trace
     from scalatrace.trace.views import Views
 
@@ -34,7 +35,7 @@ def load(path: str | PathLike[str]) -> Trace:
     return load(path)
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+def save(trace: Trace | SymbolicTrace, path: str | PathLike[str], compress: bool = True) -> int:
     """Write a trace file in one step and return its size in bytes. Raises ScalatraceError."""
     from scalatrace.trace.io.writer import save
 

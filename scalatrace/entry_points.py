@@ -15,8 +15,8 @@ def registered(group: str, old_group: str) -> list[EntryPoint]:
     """
     current = list(entry_points(group=group))
     names = {entry.name for entry in current}
-    old = [entry for entry in entry_points(group=old_group) if entry.name not in names]
-    for entry in old:
+    former = [entry for entry in entry_points(group=old_group) if entry.name not in names]
+    for entry in former:
         package = entry.dist.name if entry.dist is not None else entry.value
         print(
             f"scalatrace: warning: {package} registers {entry.name!r} in the entry-point group "
@@ -24,4 +24,4 @@ def registered(group: str, old_group: str) -> list[EntryPoint]:
             f"rename it to {group!r}",
             file=sys.stderr,
         )
-    return [*current, *old]
+    return [*current, *former]

@@ -31,7 +31,7 @@ def on_one_node() -> bool:
     """Return whether all ranks are known to run on this node; True without a launcher."""
     if launched_rank() is None or os.environ.get("SLURM_STEP_NUM_NODES") == "1":
         return True
-    return any(here in os.environ and os.environ[here] == os.environ.get(all_) for here, all_ in _SIZES)
+    return any(local in os.environ and os.environ[local] == os.environ.get(all_) for local, all_ in _SIZES)
 
 
 def waits_for_failed_ranks() -> bool:

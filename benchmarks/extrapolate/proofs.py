@@ -19,9 +19,9 @@ from scalatrace import load
 from scalatrace.cli.extrapolation import note_inputs
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.extrapolate import model_of
-from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.grid.plugins import load_plugins
 from scalatrace.extrap.proofs.prove import Proofs, prove_model
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from support.programs import SAMPLES
 
 COLUMNS = ("program", "traces", "sizes", "calls", "proved", "fit, s", "proof, s", "what was not proved")
@@ -31,7 +31,7 @@ TRACES = (4, 3)
 """So many traces are tried, in this order."""
 
 
-def _model(program: ProgramTraces) -> tuple[tuple[int, ...], Model | None, str]:
+def _model(program: ProgramTraces) -> tuple[tuple[int, ...], SymbolicTrace | None, str]:
     """The first model that the smallest traces have, and their sizes; else why there is none."""
     sizes: tuple[int, ...] = ()
     reason = "too few traces"

@@ -44,14 +44,14 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, remainder
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import (
+from scalatrace.trace.model.symbolic import (
     CYCLE,
     INDEXED,
     LOOPED,
     Field,
-    Model,
     ParamRule,
     Part,
+    SymbolicTrace,
     events,
 )
 from scalatrace.trace.model.tables import Kind
@@ -74,7 +74,7 @@ class _Share:
 class FieldValues:
     """Makes expressions, and notes what they ask of sides and parameters."""
 
-    model: Model
+    model: SymbolicTrace
     shape: GridShape
     functions: Mapping[str, Function]
     tables: ProgramTables = field(default_factory=ProgramTables)
@@ -93,23 +93,23 @@ class FieldValues:
 
     def shares(self, value: Field, ranks: Mask) -> list[_Share]:
         """The parts of a field that some of these ranks have, `nothing` left out."""
-        result, left = [], ranks
+        shares, remaining = [], ranks
         before: Cond = FALSE
         for part in value.parts:
             condition = self.condition(part.condition)
-            mine = left & self.sample.mask(condition)
+            mine = remaining & self.sample.mask(condition)
             if mine.any() and part.formulas is not None:
                 exact = not ((self.sample.mask(condition) ^ mine) & ranks).any()
                 share = _Share(mine, condition if exact else all_of(condition, opposite(before)), part)
-                result.append(share)
+                shares.append(share)
                 self._require_shown(share)
-            left = left & ~mine
+            remaining = remaining & ~mine
             before = either(before, condition)
-        return result
+        return shares
 
-    def value(self, value: Field, position: BuilderPosition, what: str = "") -> Expr:
+    def value(self, value: Field, position: BuilderPosition, name: str = "") -> Expr:
         """Return a number for the ranks at a position."""
-        pieces = [self._piece(s, position, what) for s in self.shares(value, position.ranks)]
+        pieces = [self._piece(s, position, name) for s in self.shares(value, position.ranks)]
         return number(self._joined(pieces, position))
 
     def entry_count(self, position: BuilderPosition, depth: int = 0) -> Expr:
@@ -144,7 +144,7 @@ class FieldValues:
         return join_pieces(self.places, pieces, position.ranks)
 
     def _piece(
-        self, share: _Share, position: BuilderPosition, what: str, kind: Kind | None = None
+        self, share: _Share, position: BuilderPosition, name: str, kind: Kind | None = None
     ) -> FieldPiece:
         part, facts = share.part, position.facts
         assert part.formulas is not None
@@ -163,7 +163,7 @@ class FieldValues:
                 kind, part.shape, self._slots(share, facts), lambda: self.entry_count(position), facts
             )
         elif part.shape is None:
-            e = next(self._slots(share, facts, what))
+            e = next(self._slots(share, facts, name))
         else:
             e = at(fill_shape(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
         return FieldPiece(share.ranks, e, share.cond)
@@ -174,11 +174,11 @@ class FieldValues:
         if levels_of(part):
             raise GenerateError("an array changes from one iteration of a loop to the next by a formula")
         length = self.reader.number(number(part.formulas[1]), facts)
-        here = facts.within(ELEMENT, Const(0), length)
+        with_element = facts.within(ELEMENT, Const(0), length)
         if part.shape == SUMMED_ELEMENTS:
-            element: Value = sum_of_formula(number(part.formulas[2]), ELEMENT, self.reader, here)
+            element: Value = sum_of_formula(number(part.formulas[2]), ELEMENT, self.reader, with_element)
         else:
-            element = self.reader.value(part.formulas[2], here, {"i": ELEMENT})
+            element = self.reader.value(part.formulas[2], with_element, {"i": ELEMENT})
         return self.tables.array(Array(length, ELEMENT, element))
 
     def _prefix(self, share: _Share, position: BuilderPosition, depth: int) -> FieldPiece:
@@ -227,15 +227,15 @@ class FieldValues:
         assert part.formulas is not None
         levels, formula = levels_of(part), part.formulas[1]
         inner = position.loops[::-1][: min(levels, NAMED)]
-        result = {}
+        counters = {}
         for n, turn in enumerate(inner, 1):
-            result[f"i{n}"] = turn.index
-            result[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
+            counters[f"i{n}"] = turn.index
+            counters[f"l{n}"] = sub(sub(turn.times, Const(1)), turn.index)
         if "i" in names_in(formula):
-            result["i"] = self.entry_count(position, len(position.loops) - levels)
-        return result
+            counters["i"] = self.entry_count(position, len(position.loops) - levels)
+        return counters
 
-    def _slots(self, share: _Share, facts: Domain, what: str = "") -> Iterator[Value]:
+    def _slots(self, share: _Share, facts: Domain, name: str = "") -> Iterator[Value]:
         """The integers of a part; what has to hold for them to be integers is noted."""
         for formula in share.part.formulas or ():
             e = self.reader.value(formula, facts)
@@ -244,8 +244,8 @@ class FieldValues:
                 dividend, by = (self.reader.number(part, self.facts) for part in fraction)
                 remaining = remainder(dividend, by, self.facts)
                 self._require(compare("==", remaining, Const(0)), self._where(share), f"{text} is a fraction")
-            if what and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
-                complaint = f"{what} = {format_text(formula)} is negative"
+            if name and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
+                complaint = f"{name} = {format_text(formula)} is negative"
                 self._require(compare(">=", e, Const(0)), self._where(share), complaint)
             yield e
 
@@ -311,7 +311,7 @@ def _facts(shape: GridShape) -> Domain:
     return Domain(lower, upper)
 
 
-def _conditions(model: Model) -> Iterator[Cond]:
+def _conditions(model: SymbolicTrace) -> Iterator[Cond]:
     for rule in events(model.nodes):
         for value in (rule.repeat, *(p.field for p in rule.params)):
             yield from (part.condition for part in value.parts)

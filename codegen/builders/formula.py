@@ -8,8 +8,6 @@ from typing import Any
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import (
-    AllOf,
-    AnyOf,
     Binary,
     Called,
     Choose,
@@ -19,28 +17,21 @@ from scalatrace.formula import (
     Element,
     Expr,
     Function,
-    Item,
-    Lookup,
-    Member,
-    Search,
-    Select,
-    Special,
     Truth,
     Value,
     Var,
     add,
-    all_of,
     choose,
     compare,
-    either,
     format_text,
+    indicator,
     is_nonzero,
     mul,
-    select,
     sub,
 )
 from scalatrace.formula.domain import Domain
-from scalatrace.formula.polynomials import nonnegative, quotient, remainder
+from scalatrace.formula.polynomials import combine, nonnegative, quotient
+from scalatrace.formula.rewrite import ExprRewriter
 
 __all__ = ["PROGRAM_FUNCTIONS", "FormulaReader", "divided_evenly"]
 
@@ -76,72 +67,64 @@ class FormulaReader:
 
     def value(self, value: Value, domain: Domain, names: Mapping[str, Expr] = NONE) -> Value:
         """The value of a formula that may be a constant of MPI; arguments as in `number`."""
-        match value:
-            case Special():
-                return value
-            case Select(cond, a, b):
-                then, otherwise = (self.value(branch, domain, names) for branch in (a, b))
-                return select(self.condition(cond, domain), then, otherwise)
-            case Lookup(table, index):
-                return Lookup(table, self.number(index, domain, names))
-        return self.number(value, domain, names)
+        return self._reading(domain, names).value(value)
 
     def number(self, value: Expr, domain: Domain, names: Mapping[str, Expr] = NONE) -> Expr:
         """The value of a formula; `names` has what names stand for beyond its own. Raises GenerateError."""
-
-        def of(inner: Expr) -> Expr:
-            return self.number(inner, domain, names)
-
-        match value:
-            case Const():
-                return value
-            case Var(name) if name in names:
-                return names[name]
-            case Var(name) if name in self.names:
-                return self.names[name]
-            case Binary("*", Const(-1), Binary("//", Binary("*", Const(-1), a), b)):
-                return quotient(add(of(a), sub(of(b), Const(1))), of(b), domain)  # rounded up
-            case Binary(op, a, b):
-                return simplify_binary(op, of(a), of(b), domain)
-            case Choose(Compare(op, a, b), Const(1), Const(0)):
-                return choose(decide_comparison(op, of(a), of(b), domain), Const(1), Const(0))
-            case Choose(cond, a, b):
-                return choose(self.condition(cond, domain), of(a), of(b))
-            case Called(name, arguments):
-                return self._called(name, [of(argument) for argument in arguments], domain)
-            case Item(table, index):
-                return Item(table, of(index))
-            case Search(table, index):
-                return Search(table, of(index))
-            case Var() | Element():
-                pass
-        raise GenerateError(f"the formula {format_text(value)} cannot be expressed in a program")
+        return self._reading(domain, names).number(value)
 
     def condition(self, cond: Cond, domain: Domain) -> Cond:
         """A condition on the ranks of a program. Raises GenerateError."""
-        match cond:
-            case Truth():
-                return cond
-            case AllOf(parts):
-                return all_of(*(self.condition(part, domain) for part in parts))
-            case AnyOf(parts):
-                return either(*(self.condition(part, domain) for part in parts))
-            case Member(e, values, outside):
-                return Member(self.number(e, domain), values, outside)
-            case Compare("!=", a, Const(0)):
-                return is_nonzero(self.number(a, domain))
-            case Compare(op, a, b):
-                return keep_comparison(op, self.number(a, domain), self.number(b, domain))
+        return self._reading(domain, NONE).condition(cond)
 
-    def _called(self, name: str, arguments: list[Expr], domain: Domain) -> Expr:
+    def _reading(self, domain: Domain, names: Mapping[str, Expr]) -> _Reading:
+        return _Reading({**self.names, **names} if names else self.names, self.functions, domain)
+
+
+class _Reading(ExprRewriter):
+    """One reading of formulas, whose variables have a domain."""
+
+    def __init__(self, names: Mapping[str, Expr], functions: Mapping[str, Function], domain: Domain) -> None:
+        self.names, self.functions, self.domain = names, functions, domain
+
+    def number(self, e: Expr) -> Expr:
+        match e:
+            case Binary("*", Const(-1), Binary("//", Binary("*", Const(-1), a), b)):
+                divisor = self.number(b)
+                return quotient(add(self.number(a), sub(divisor, Const(1))), divisor, self.domain)
+            case Choose(Compare(op, a, b), Const(1), Const(0)):
+                return indicator(decide_comparison(op, self.number(a), self.number(b), self.domain))
+        return super().number(e)
+
+    def condition(self, cond: Cond) -> Cond:
+        match cond:
+            case Compare("!=", a, Const(0)):
+                return is_nonzero(self.number(a))
+        return super().condition(cond)
+
+    def variable(self, variable: Var) -> Expr:
+        if variable.name not in self.names:
+            raise _inexpressible(variable)
+        return self.names[variable.name]
+
+    def element(self, array: str, index: Expr) -> Expr:
+        raise _inexpressible(Element(array, index))
+
+    def binary(self, op: str, a: Expr, b: Expr) -> Expr:
+        return combine(op, a, b, self.domain)
+
+    def compare(self, op: str, a: Expr, b: Expr) -> Cond:
+        return keep_comparison(op, a, b)
+
+    def called(self, name: str, arguments: tuple[Expr, ...]) -> Expr:
         if name in PROGRAM_FUNCTIONS:
-            return Called(name, tuple(arguments))
+            return Called(name, arguments)
         if name not in self.functions:
             raise GenerateError(f"no formula knows the function {name}: a plug-in's (--plugin)?")
         if self.functions[name].texts:
-            return Called(name, tuple(arguments))
+            return Called(name, arguments)
         try:
-            result = self.functions[name].scalar(*(_Symbol(e, domain) for e in arguments))
+            result = self.functions[name].scalar(*(_Symbol(e, self.domain) for e in arguments))
         except Exception as error:  # whatever a plug-in's function does with a symbol
             raise GenerateError(
                 f"the function {name} is no plain formula of its arguments ({error}): no program can hold it"
@@ -149,20 +132,8 @@ class FormulaReader:
         return _plain(result)
 
 
-def simplify_binary(op: str, a: Expr, b: Expr, domain: Domain) -> Expr:
-    """An operation; simplified by what is known of the variables."""
-    match op:
-        case "+":
-            return add(a, b)
-        case "-":
-            return sub(a, b)
-        case "*":
-            return mul(a, b)
-        case "//":
-            return quotient(a, b, domain)
-        case "%":
-            return remainder(a, b, domain)
-    return Binary(op, a, b)
+def _inexpressible(e: Expr) -> GenerateError:
+    return GenerateError(f"the formula {format_text(e)} cannot be expressed in a program")
 
 
 def decide_comparison(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
@@ -198,7 +169,7 @@ class _Symbol:
 
     def _with(self, op: str, other: Any, turned: bool = False) -> _Symbol:
         a, b = (_plain(other), self.e) if turned else (self.e, _plain(other))
-        return _Symbol(simplify_binary(op, a, b, self.domain), self.domain)
+        return _Symbol(combine(op, a, b, self.domain), self.domain)
 
     def _compared(self, op: str, other: Any) -> _Symbol:
         return _Symbol(choose(keep_comparison(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)

@@ -23,17 +23,19 @@ class FieldPiece:
 
 def unite_pieces(places: RankPlaces, pieces: Sequence[FieldPiece]) -> list[FieldPiece]:
     """Pieces of the same value as one: a formula that is right elsewhere too stands there as well."""
-    left, result = list(pieces), []
-    while left:
-        candidates = list(dict.fromkeys(piece.e for piece in left))
-        right = {e: [p for p in left if places.sample.agree(e, p.e, p.ranks)] for e in candidates}
+    remaining, united = list(pieces), []
+    while remaining:
+        candidates = list(dict.fromkeys(piece.e for piece in remaining))
+        right = {e: [p for p in remaining if places.sample.agree(e, p.e, p.ranks)] for e in candidates}
         best = max(candidates, key=lambda e: (len(right[e]), -_weight(e)))
         ranks = right[best][0].ranks
         for piece in right[best][1:]:
             ranks = ranks | piece.ranks
-        result.append(FieldPiece(ranks, best, either(*(piece.cond for piece in right[best]))))
-        left = [piece for piece in left if all(piece is not piece_right for piece_right in right[best])]
-    return result
+        united.append(FieldPiece(ranks, best, either(*(piece.cond for piece in right[best]))))
+        remaining = [
+            piece for piece in remaining if all(piece is not piece_right for piece_right in right[best])
+        ]
+    return united
 
 
 def _weight(e: Value) -> int:

@@ -59,35 +59,35 @@ class RankPlaces:
             return TRUE
         if not ranks.any():
             return FALSE
-        if (result := self._conjunction(ranks, outside)) is not None:
-            return result
-        if (result := self._conjunction(outside, ranks)) is not None:
-            return opposite(result)
-        result = self._alternatives(ranks, outside) or otherwise
-        if bool(((self.sample.mask(result) ^ ranks) & universe).any()):
+        if (cond := self._conjunction(ranks, outside)) is not None:
+            return cond
+        if (cond := self._conjunction(outside, ranks)) is not None:
+            return opposite(cond)
+        cond = self._alternatives(ranks, outside) or otherwise
+        if bool(((self.sample.mask(cond) ^ ranks) & universe).any()):
             raise GenerateError(
                 "no condition on the rank's coordinates selects the ranks that take part; "
                 "use a trace of one size (`scalatrace instantiate`)"
             )
-        return result
+        return cond
 
     def _conjunction(self, ranks: Mask, outside: Mask) -> Cond | None:
         """As few atoms as can be that all hold on the ranks, and nowhere among the rest all of them."""
         true = [(atom, mask) for atom in self.atoms if not (ranks & ~(mask := self.sample.mask(atom))).any()]
         chosen: list[tuple[Cond, Mask]] = []
-        left = outside
-        while left.any():
-            best = min(true, key=lambda atom_mask: int((left & atom_mask[1]).sum()), default=None)
-            if best is None or not (left & ~best[1]).any():
+        remaining = outside
+        while remaining.any():
+            best = min(true, key=lambda atom_mask: int((remaining & atom_mask[1]).sum()), default=None)
+            if best is None or not (remaining & ~best[1]).any():
                 return None
             chosen.append(best)
-            left = left & best[1]
+            remaining = remaining & best[1]
         for atom_mask in list(chosen):  # what later ones made superfluous
             masks = [mask for atom, mask in chosen if atom != atom_mask[0]]
-            left = outside
+            remaining = outside
             for mask in masks:
-                left = left & mask
-            if masks and not left.any():
+                remaining = remaining & mask
+            if masks and not remaining.any():
                 chosen.remove(atom_mask)
         order = {atom: n for n, (atom, _) in enumerate((a, None) for a in self.atoms)}
         return all_of(*sorted((atom for atom, _ in chosen), key=order.__getitem__))
@@ -95,29 +95,29 @@ class RankPlaces:
     def _alternatives(self, ranks: Mask, outside: Mask) -> Cond | None:
         """A few conjunctions, each for as many of the ranks as can be."""
         alternatives: list[Cond] = []
-        left = ranks
-        while left.any():
+        remaining = ranks
+        while remaining.any():
             if len(alternatives) == MAX_CONJUNCTIONS:
                 return None
-            best = self._largest(left, ranks, outside)
+            best = self._largest(remaining, ranks, outside)
             if best is None:
                 return None
             alternatives.append(best[0])
-            left = left & ~best[1]
+            remaining = remaining & ~best[1]
         return either(*alternatives)
 
-    def _largest(self, left: Mask, ranks: Mask, outside: Mask) -> tuple[Cond, Mask] | None:
+    def _largest(self, remaining: Mask, ranks: Mask, outside: Mask) -> tuple[Cond, Mask] | None:
         """A conjunction of one or two atoms that holds nowhere among the rest, and on many of those left."""
         masks = [(atom, self.sample.mask(atom)) for atom in self.atoms]
-        useful = [(atom, mask) for atom, mask in masks if (mask & left).any()]
+        useful = [(atom, mask) for atom, mask in masks if (mask & remaining).any()]
         best: tuple[int, Cond, Mask] | None = None
         for i, (a, first_mask) in enumerate(useful):
             if not (first_mask & outside).any():
-                n = int((first_mask & left).sum()) * 2
+                n = int((first_mask & remaining).sum()) * 2
                 best = max(best, (n, a, first_mask), key=lambda b: b[0]) if best else (n, a, first_mask)
             for b, second_mask in useful[i + 1 :]:
                 joint = first_mask & second_mask
-                if not (joint & outside).any() and (n := int((joint & left).sum())):
+                if not (joint & outside).any() and (n := int((joint & remaining).sum())):
                     cond = all_of(a, b)
                     best = max(best, (n, cond, joint), key=lambda b: b[0]) if best else (n, cond, joint)
         return best and (best[1], best[2])

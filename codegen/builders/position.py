@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import Const, Expr
 from scalatrace.formula.domain import Domain
-from scalatrace.trace.model.rules import Field
+from scalatrace.trace.model.symbolic import Field
 from scalatrace.trace.symbolic.field import runs_once
 
 __all__ = ["BuilderPosition", "LoopIteration"]

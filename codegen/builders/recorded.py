@@ -202,22 +202,24 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         """The computation before a call; ranks may have their own where calls before it are averaged."""
         if self.stat is None:
             return []
-        resolution, known = self.trace.stats[self.stat].resolution, {}
+        resolution, durations = self.trace.stats[self.stat].resolution, {}
         for stats in node.stats:
             histogram = stats.histograms[self.stat] if self.stat < len(stats.histograms) else None
             if histogram is not None:
                 scaled = histogram.scaled(resolution).within_ranks(self.spread)
-                known[stats.pred] = Duration(scaled.mean, scaled)
+                durations[stats.pred] = Duration(scaled.mean, scaled)
         arrivals = scope.predecessors.of(scope.ranks)
-        overall, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
+        overall, by_iteration = (
+            choose_context(durations, arrivals, exact) for exact in (self.exact_times, True)
+        )
         if overall is None or by_iteration is None:
             return []
         decided = by_iteration.first is not None or len(by_iteration.contexts) == 1
         if self.exact_times or decided:
             return [overall]
-        if (turns := self.by_schedule(node, known, scope)) is not None:
+        if (turns := self.by_schedule(node, durations, scope)) is not None:
             return turns
-        rank_computes = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
+        rank_computes = self.rank_means.split(node, durations, scope.ranks, scope.predecessors)
         return [
             stmt
             for compute, ranks in rank_computes
@@ -225,19 +227,19 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         ] or [overall]
 
     def by_schedule(
-        self, node: Event, known: dict[int, Duration], scope: _RecordedScope
+        self, node: Event, durations: dict[int, Duration], scope: _RecordedScope
     ) -> list[Stmt] | None:
         """Return the computation before a call by the number of earlier visits; None without a schedule."""
         if scope.visits is None:
             return None
-        result: list[Stmt] = []
-        schedules = self.schedules.schedules(node, known, scope.ranks)
+        body: list[Stmt] = []
+        schedules = self.schedules.schedules(node, durations, scope.ranks)
         for schedule in schedules:
             stmts = schedule.stmts(scope.visits)
             if stmts is None:
                 return None
-            result += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
-        return result if schedules else None
+            body += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
+        return body if schedules else None
 
     def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Value]) -> Value:
         return of_elastic(value, ranks, self.trace.nprocs, of)

@@ -96,8 +96,8 @@ def _alike(places: RankPlaces, line: RowLine, row: TableRow, values: tuple[Value
     """Whether a call of the row is that of the line, said with one formula for each parameter."""
     equal = places.sample.agree
     for n, e in enumerate(values):
-        if not any(equal(known[n], e, row.ranks) for _, _, known in line.pieces) and not all(
-            equal(e, known[n], ranks) for ranks, _, known in line.pieces
+        if not any(equal(exprs[n], e, row.ranks) for _, _, exprs in line.pieces) and not all(
+            equal(e, exprs[n], ranks) for ranks, _, exprs in line.pieces
         ):
             return False
     return True

@@ -18,10 +18,10 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.codegen.program.communicators import SIZE
 from scalatrace.codegen.program.grid_shape import GridShape
-from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
 from scalatrace.formula.evaluation.columns import ColumnEvaluator
+from scalatrace.formula.rewrite import rewritten, rewritten_cond
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["Mask", "RankSample"]
@@ -190,29 +190,29 @@ def _or_zero(part: Value | Cond, names: Mapping[str, int]) -> int:
 
 def _runs(shape: GridShape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     """Grids with parameters: those of the traces, and all small ones."""
-    result = list(shape.seen)
+    runs = list(shape.seen)
     least = shape.least
     sides = [range(low, low + SIDES.get(len(least), 2)) for low in least]
     if shape.powers:
         sides = [range(0)] * len(least)
-        result += [(tuple(side * 2 for side in dims), inputs) for dims, inputs in shape.seen]
+        runs += [(tuple(side * 2 for side in dims), inputs) for dims, inputs in shape.seen]
     elif shape.square:
-        result += [((side,) * len(least), shape.seen[0][1]) for side in sides[0]]
+        runs += [((side,) * len(least), shape.seen[0][1]) for side in sides[0]]
         sides = [range(0)] * len(least)
     values = {name: sorted({inputs[name] for _, inputs in shape.seen}) for name in shape.inputs}
     for k, dims in enumerate(product(*sides)):
         inputs = {}
-        for name, known in values.items():
-            trip_counts = [*known, known[-1] + 1, 2 * known[-1] + 3, known[-1] + 5]
+        for name, column in values.items():
+            trip_counts = [*column, column[-1] + 1, 2 * column[-1] + 3, column[-1] + 5]
             inputs[name] = trip_counts[k % len(trip_counts)]
-        result.append((dims, inputs))
-    return [(dims, inputs) for dims, inputs in result if prod(dims) > 0]
+        runs.append((dims, inputs))
+    return [(dims, inputs) for dims, inputs in runs if prod(dims) > 0]
 
 
 def _columns(shape: GridShape, dims: tuple[int, ...], inputs: Mapping[str, int]) -> dict[str, Ints]:
     ranks = np.arange(prod(dims), dtype=np.int64)
     places = np.unravel_index(ranks, dims, order="F" if shape.column_major else "C")
-    result: dict[str, Any] = dict(zip(shape.sizes, dims, strict=True)) | dict(inputs)
-    result |= {"P": len(ranks), "rank": ranks}
-    result |= dict(zip(shape.coords, places, strict=True))
-    return {name: np.broadcast_to(np.asarray(v, dtype=np.int64), ranks.shape) for name, v in result.items()}
+    columns: dict[str, Any] = dict(zip(shape.sizes, dims, strict=True)) | dict(inputs)
+    columns |= {"P": len(ranks), "rank": ranks}
+    columns |= dict(zip(shape.coords, places, strict=True))
+    return {name: np.broadcast_to(np.asarray(v, dtype=np.int64), ranks.shape) for name, v in columns.items()}

@@ -98,10 +98,10 @@ def _terms(e: Expr, sign: int) -> Iterator[tuple[int, list[Expr]]]:
 
 
 def _product(factors: Iterator[Expr]) -> Expr:
-    result: Expr = Const(1)
+    product: Expr = Const(1)
     for factor in factors:
-        result = mul(result, factor)
-    return result
+        product = mul(product, factor)
+    return product
 
 
 def no_rule(formula: Value) -> GenerateError:

@@ -45,7 +45,7 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.predefined import known_thread_level
 from scalatrace.trace.exchange.buffer_memory import MEMORY
-from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
+from scalatrace.trace.model.symbolic import Field, Rule, StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -60,7 +60,7 @@ DurationOf = Callable[[StatRule], Duration | None]
 
 
 def build_scalable(
-    model: Model,
+    model: SymbolicTrace,
     times: DurationOf,
     functions: Mapping[str, Function],
     exact_times: bool = True,
@@ -118,7 +118,7 @@ class _SymbolicScope:
 
 @dataclass
 class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
-    model: Model
+    model: SymbolicTrace
     shape: GridShape
     times: DurationOf
     functions: Mapping[str, Function]
@@ -129,7 +129,8 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
     def __post_init__(self) -> None:
         super().__init__()
         self.values = FieldValues(self.model, self.shape, self.functions)
-        self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
+        self.stat = self.model.stat_index.get("compute_ns")
+        self._schemas = {op.name: op.params for op in self.model.ops}
         self._lists: dict[bytes, RankList] = {}
 
     def node(self, rule: Rule, scope: _SymbolicScope) -> Built:
@@ -157,13 +158,13 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
 
     def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
         """Who runs a node at all."""
-        result, cond = np.zeros_like(ranks), []
+        participants, cond = np.zeros_like(ranks), []
         for share in self.values.shares(repeat, ranks):
             if not (share.part.shape is None and share.part.formulas == (Const(0),)):
-                result = result | share.ranks
+                participants = participants | share.ranks
                 cond.append(share.cond)
 
-        return result, either(*cond)
+        return participants, either(*cond)
 
     def once(self, rule: Rule, times: Expr, scope: _SymbolicScope, cond: Cond) -> _SymbolicScope:
         position = scope.position
@@ -231,18 +232,18 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
 
         fields = [rule.repeat, *(param.field for param in rule.params)]
         divided = [self.values.shares(f, ranks) for f in fields if len(f.parts) > 1]
-        result: list[tuple[Mask, Cond]] = [(ranks, TRUE)]
+        classes: list[tuple[Mask, Cond]] = [(ranks, TRUE)]
         for shares in divided:
-            pairs = product(result, shares)
+            pairs = product(classes, shares)
             joint_classes = [(mask & s.ranks, all_of(cond, s.cond)) for (mask, cond), s in pairs]
-            result = [(mask, cond) for mask, cond in joint_classes if mask.any()]
-        return result
+            classes = [(mask, cond) for mask, cond in joint_classes if mask.any()]
+        return classes
 
     def unrolled(self, rule: Rule, lines: Sequence[RowLine], scope: _SymbolicScope) -> Built:
         """The calls one after the other, each for those who make it."""
-        result: list[Stmt] = []
+        body: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
-        schema = self.model.ops[rule.op or ""]
+        schema = self._schemas[rule.op or ""]
         predecessors, pred = scope.predecessors, self.pred(rule.op or "", rule.stack)
         for line in lines:
             mine = line.ranks
@@ -253,9 +254,9 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
             )
             computes = self.computes(rule, _SymbolicScope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
-            result += under(places.cond(mine, ranks, line.cond), stmts)
+            body += under(places.cond(mine, ranks, line.cond), stmts)
             predecessors = predecessors.called(pred, self.listed(mine))
-        return result, predecessors
+        return body, predecessors
 
     def arguments(self, rule: Rule, position: BuilderPosition) -> tuple[ProgramArgument, ...]:
         """The parameters of a call."""
@@ -280,27 +281,31 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         """The computation before a call, by the calls that may have come before."""
         if self.stat is None:
             return []
-        known = {}
+        durations = {}
         for stat in rule.stats:
             pred = 0 if stat.pred is None else self.pred(*stat.pred)
             if (duration := self.times(stat)) is not None:
-                known[pred] = duration
+                durations[pred] = duration
         predecessors = scope.predecessors.only(self.listed(scope.position.ranks))
         possible = {pred for arrival, _ in predecessors.classes for pred in arrival.any}
-        known = {pred: duration for pred, duration in known.items() if pred in possible} or known
+        durations = {pred: duration for pred, duration in durations.items() if pred in possible} or durations
         if not self.exact_times and (
-            rank_computes := self.own_computes(known, predecessors, scope.position.ranks)
+            rank_computes := self.own_computes(durations, predecessors, scope.position.ranks)
         ):
             return rank_computes
-        compute = choose_context(known, [arrival for arrival, _ in predecessors.classes], self.exact_times)
+        compute = choose_context(
+            durations, [arrival for arrival, _ in predecessors.classes], self.exact_times
+        )
         return [compute] if compute else []
 
-    def own_computes(self, known: dict[int, Duration], predecessors: Predecessors, ranks: Mask) -> list[Stmt]:
+    def own_computes(
+        self, durations: dict[int, Duration], predecessors: Predecessors, ranks: Mask
+    ) -> list[Stmt]:
         """Those of ranks that came by other ways; nothing where too many differ, or all compute alike."""
         ways: dict[object, tuple[set[int], list[Arrival], Mask]] = {}
         for arrival, arriving in predecessors.classes:
-            known_preds = {pred for pred in arrival.any if pred in known}
-            compute = choose_context({pred: known[pred] for pred in known_preds}, [arrival], exact=False)
+            known_preds = {pred for pred in arrival.any if pred in durations}
+            compute = choose_context({pred: durations[pred] for pred in known_preds}, [arrival], exact=False)
             times = tuple(level(max(c.duration.ns, SHORT_NS)) for c in compute.contexts) if compute else ()
             alike = compute and (compute.first if len(set(times)) > 1 else None, tuple(dict.fromkeys(times)))
             preds, arrivals, mask = ways.setdefault(alike, (set(), [], np.zeros_like(ranks)))
@@ -309,15 +314,15 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
             mask[list(arriving)] = True
         if not 1 < len(ways) <= MAX_RANK_CLASSES:
             return []
-        result: list[Stmt] = []
+        body: list[Stmt] = []
         for preds, arrivals, mask in ways.values():
-            compute = choose_context({pred: known[pred] for pred in sorted(preds)}, arrivals, exact=False)
+            compute = choose_context({pred: durations[pred] for pred in sorted(preds)}, arrivals, exact=False)
             try:
                 cond = self.values.places.cond(mask, ranks)
             except GenerateError:  # no condition on a rank's place tells who came which way
                 return []
-            result += under(cond, [compute] if compute else [])
-        return result
+            body += under(cond, [compute] if compute else [])
+        return body
 
     def pred(self, op: str, stack: tuple[str, ...]) -> int:
         """The number of an event as a predecessor; 0 is the start."""

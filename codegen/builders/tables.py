@@ -12,7 +12,7 @@ from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.exchange.type_sizes import entry_size
-from scalatrace.trace.model.rules import CYCLE, Shape
+from scalatrace.trace.model.symbolic import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.special_values import stored
@@ -68,12 +68,12 @@ class ProgramTables:
         if not isinstance(terms, tuple):
             terms = ((Const(0), Const(0), terms),)
         if (numbers := _numbers((length, *terms))) is not None:
-            result: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
+            array: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
         else:
             element_domain = facts.within(ELEMENT, Const(0), length)
             element: Value = (prefix if word == "summed" else at)(terms, ELEMENT, element_domain)
-            result = Array(length, ELEMENT, element)
-        return self.arrays.setdefault(result, len(self.arrays))
+            array = Array(length, ELEMENT, element)
+        return self.arrays.setdefault(array, len(self.arrays))
 
 
 def _vec(terms: Any, length: int, summed: bool, facts: Domain) -> Any:
@@ -84,7 +84,7 @@ def _vec(terms: Any, length: int, summed: bool, facts: Domain) -> Any:
 
 def _numbers(terms: Any) -> list[int] | None:
     """The integers in nested tuples; None when one is a formula."""
-    result: list[int] = []
+    numbers: list[int] = []
     for term in terms:
         if isinstance(term, tuple):
             inner = _numbers(term)
@@ -92,8 +92,8 @@ def _numbers(terms: Any) -> list[int] | None:
             inner = None if (n := stored(term)) is None else [n]
         if inner is None:
             return None
-        result += inner
-    return result
+        numbers += inner
+    return numbers
 
 
 def _number(e: Expr) -> int:

@@ -24,7 +24,7 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient, remainder
-from scalatrace.trace.model.rules import Shape
+from scalatrace.trace.model.symbolic import Shape
 
 __all__ = ["at", "fill_shape", "prefix", "row"]
 
@@ -100,11 +100,11 @@ def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Value:
         return row(piece, index)
     turns, stride, *content = piece[0]
     period = _length(content)
-    whole, within = quotient(index, period, facts), remainder(index, period, facts)
+    turn, within = quotient(index, period, facts), remainder(index, period, facts)
     if turns == Const(1):
-        whole, within = Const(0), index
+        turn, within = Const(0), index
     value = at(content, within, facts)
-    return value if stride == Const(0) else add(number(value), mul(whole, stride))
+    return value if stride == Const(0) else add(number(value), mul(turn, stride))
 
 
 def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:

@@ -16,21 +16,21 @@ __all__ = ["all_bound", "bound", "children", "free", "list_variables", "mentions
 @cached_on_node
 def children(node: t.SyntaxNode) -> tuple[t.SyntaxNode, ...]:
     """Return the nodes directly below a node, in the order of its fields."""
-    result: list[t.SyntaxNode] = []
+    nodes: list[t.SyntaxNode] = []
     for name in FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, t.SyntaxNode):
-            result.append(value)
+            nodes.append(value)
         elif type(value) is tuple:
-            result.extend(_nodes(value))
-    return tuple(result)
+            nodes.extend(_nodes(value))
+    return tuple(nodes)
 
 
 class _Fields(dict[type, tuple[str, ...]]):
     """The fields of each kind of node that can hold other nodes."""
 
     def __missing__(self, kind: type) -> tuple[str, ...]:
-        self[kind] = tuple(each.name for each in fields(kind) if each.name not in ("place", "comments"))
+        self[kind] = tuple(member.name for member in fields(kind) if member.name not in ("place", "comments"))
         return self[kind]
 
 
@@ -94,12 +94,12 @@ def _union(nodes: Iterable[t.SyntaxNode]) -> frozenset[str]:
 
 def _free_in_comprehension(node: t.Comprehension) -> frozenset[str]:
     used: frozenset[str] = frozenset()
-    known: set[str] = set()
+    bound: set[str] = set()
     for generator in node.generators:
-        used |= _union(generator.ranges) - known
-        known.add(generator.variable)
+        used |= _union(generator.ranges) - bound
+        bound.add(generator.variable)
     inner = free(node.head) | (free(node.condition) if node.condition else frozenset())
-    return used | (inner - known)
+    return used | (inner - bound)
 
 
 def source_first(receive: t.Receive, outer: Iterable[str]) -> bool:

@@ -30,6 +30,6 @@ def find_spelling(name: str, text: str, place: SourcePlace) -> str:
     return match.group() if match else name
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def meant(name: str, words: Iterable[str]) -> str:
     """Return "; did you mean ...?" if one of the known names is like a name, else ""."""
-    return did_you_mean(name, known, likeness=LIKENESS)
+    return did_you_mean(name, words, likeness=LIKENESS)

@@ -54,13 +54,13 @@ def list_used(
         Kind.STRING: len(program.strings),
         Kind.ARRAY: len(program.arrays),
     }
-    result: set[int] = set()
+    used: set[int] = set()
     for call in calls(program.body):
         for argument in call.arguments:
             named = argument.name not in but and (names is None or argument.name in names)
             if argument.kind is kind and named:
-                result.update(i for i in possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
-    return sorted(result)
+                used.update(i for i in possible(argument, sizes[kind]) if 0 <= i < sizes[kind])
+    return sorted(used)
 
 
 def named_constants(text: Foreign, prefix: str) -> str:
@@ -100,17 +100,17 @@ class ArgumentNames:
 
     def families(self, program: BenchmarkProgram) -> dict[int, str]:
         """WORLD, SELF, NONE, SPLIT3, ... of the communicators."""
-        result = dict(enumerate(PREDEFINED))
+        names = dict(enumerate(PREDEFINED))
         self._taken.update(PREDEFINED)
         for i, family in enumerate(program.comms[3:], 3):
-            result[i] = self.new(f"{family.kind.upper()}{i}")
-        return result
+            names[i] = self.new(f"{family.kind.upper()}{i}")
+        return names
 
     def types(self, program: BenchmarkProgram, indices: Iterable[int]) -> dict[int, str]:
         """DOUBLE, VECTOR2, ... of the datatypes."""
-        result = {}
+        names = {}
         for i in indices:
             head = program.types[i].description.partition("(")[0]
             predefined = head.startswith("MPI_")
-            result[i] = self.new(head.removeprefix("MPI_") if predefined else f"{head.upper()}{i}")
-        return result
+            names[i] = self.new(head.removeprefix("MPI_") if predefined else f"{head.upper()}{i}")
+        return names

@@ -68,15 +68,15 @@ def rename_parameters(
     taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only
         reserved, KEYWORDS, shape.variables().keys() - set(shape.inputs), ("r", "i")
     )
-    result: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name in shape.inputs:
         if name in taken or name[0] == "_" or name[-1] == "_" or _GENERATED.fullmatch(name):
             wish = f"{name.strip('_') or 'parameter'}_given"
             while wish in taken or wish in shape.inputs:
                 wish += "_too"
             taken.add(wish)
-            result[name] = wish
-    return result
+            names[name] = wish
+    return names
 
 
 def sides_of(shape: GridShape) -> list[tuple[Cond, str]]:
@@ -86,22 +86,22 @@ def sides_of(shape: GridShape) -> list[tuple[Cond, str]]:
     for name in shape.sizes[1:]:
         product = Binary("*", product, names[name])
     text = " * ".join(shape.sizes)
-    result = [(_is("<", names[s], low), f"{s} is at least {low}") for s, low in _least(shape)]
+    checks = [(_is("<", names[s], low), f"{s} is at least {low}") for s, low in _least(shape)]
     unequal = Compare("!=", product, Var("P"))
     if shape.square:
         shapes = "squares" if len(shape.sizes) == 2 else "cubes"
         first, *more = (names[size] for size in shape.sizes)
         differs = either(*(Compare("!=", first, side) for side in more), unequal)
-        result.insert(0, (differs, f"this benchmark is for {shapes} of ranks: {' = '.join(shape.sizes)}"))
-    result.insert(0, (unequal, f"{text} has to be the number of ranks"))
+        checks.insert(0, (differs, f"this benchmark is for {shapes} of ranks: {' = '.join(shape.sizes)}"))
+    checks.insert(0, (unequal, f"{text} has to be the number of ranks"))
     if shape.square:
-        result[0], result[1] = result[1], result[0]
+        checks[0], checks[1] = checks[1], checks[0]
     if shape.powers:
-        result += _powers(shape)
+        checks += _powers(shape)
     for name in shape.inputs:
         low = shape.smallest(name)
-        result.append((_is("<", names[name], low), f"{name} is at least {low}"))
-    return result
+        checks.append((_is("<", names[name], low), f"{name} is at least {low}"))
+    return checks
 
 
 def _least(shape: GridShape) -> list[tuple[str, int]]:
@@ -116,7 +116,7 @@ def _powers(shape: GridShape) -> list[tuple[Cond, str]]:
     """Sides are powers of two, in a ratio that a trace has."""
     names = shape.variables()
     sides = [names[size] for size in shape.sizes]
-    result: list[tuple[Cond, str]] = [
+    checks: list[tuple[Cond, str]] = [
         (Compare("!=", Binary("&", side, Binary("-", side, Const(1))), Const(0)), f"{name} is a power of two")
         for name, side in zip(shape.sizes, sides, strict=True)
     ]
@@ -126,8 +126,8 @@ def _powers(shape: GridShape) -> list[tuple[Cond, str]]:
             for a, b in shape.ratios
         ]
         ratios = " or ".join(f"{a}:{b}" for a, b in shape.ratios)
-        result.append((all_of(*apart), f"X to Y is {ratios}"))
-    return result
+        checks.append((all_of(*apart), f"X to Y is {ratios}"))
+    return checks
 
 
 def demands(shape: GridShape) -> list[tuple[Cond, str]]:

@@ -383,12 +383,12 @@ class ProgramText(ABC):
         """Where the application made a call; empty where that was left out."""
         return call.site[0].short_frame() if call.site else NO_TEXT
 
-    def pieces(self, given: Sequence[str]) -> list[TextPiece]:
+    def pieces(self, texts: Sequence[str]) -> list[TextPiece]:
         """The parts of the library that the text needs."""
         foreign = sorted(name for name in self.infix.helpers if name in FUNCTIONS and FUNCTIONS[name].texts)
         wanted = [*sorted(self.infix.helpers.difference(foreign)), *self.wanted]
         foreign_pieces = [TextPiece(name, (), self._definition(name)) for name in foreign]
-        return [*foreign_pieces, *self.emitter.library.collect(wanted, given)]
+        return [*foreign_pieces, *self.emitter.library.collect(wanted, texts)]
 
     def _definition(self, name: str) -> str:
         """The definition of a plug-in's function in this language. Raises GenerateError if there is none."""

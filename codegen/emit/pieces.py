@@ -56,13 +56,13 @@ class RuntimeLibrary:
     def __contains__(self, name: object) -> bool:
         return name in self.pieces
 
-    def collect(self, wanted: Iterable[str], given: Iterable[str] = ()) -> Iterator[TextPiece]:
+    def collect(self, wanted: Iterable[str], texts: Iterable[str] = ()) -> Iterator[TextPiece]:
         """The wanted pieces and what they need, each once and after what it needs.
 
         Args:
-            given: names of pieces that the program has otherwise.
+            texts: names of pieces that the program has otherwise.
         """
-        done = set(given)
+        done = set(texts)
         for name in wanted:
             yield from self._with_needs(name, done)
 

@@ -50,18 +50,18 @@ def row(matched: MatchedNode, value: Callable[[Slot, int], int]) -> PackedRow:
     What is repeated swallows what it repeats before it.
     """
     slots = [Slot(*slot) for slot in matched.slots.tolist()]
-    result: list[Any] = []
+    cells: list[Any] = []
     at, skipped = 0, 0
     for first, last, times in [*matched.repeats.tolist(), (len(slots), len(slots), 0)]:
-        result += [value(slot, i + skipped) for i, slot in enumerate(slots[at:last], at)]
+        cells += [value(slot, i + skipped) for i, slot in enumerate(slots[at:last], at)]
         at = last
-        inner, skipped = result[len(result) - (last - first) :], skipped + times * (last - first)
-        while inner and result[-len(inner) :] == inner:
-            del result[-len(inner) :]
+        inner, skipped = cells[len(cells) - (last - first) :], skipped + times * (last - first)
+        while inner and cells[-len(inner) :] == inner:
+            del cells[-len(inner) :]
             times += 1
         if inner:
-            result.append((times, 0, *inner))
-    return tuple(result)
+            cells.append((times, 0, *inner))
+    return tuple(cells)
 
 
 def name_starts(trace: Trace, starts: Collection[Event], matches: Matches) -> tuple[Trace, dict[int, Event]]:
@@ -73,7 +73,7 @@ def name_starts(trace: Trace, starts: Collection[Event], matches: Matches) -> tu
         starts: nodes of Start and Startall.
     """
     slots = (matched.slots for rows in matches.values() for matched in rows.values())
-    if not any((each[:, 3] == SlotState.DIFFERS).any() for each in slots):
+    if not any((states[:, 3] == SlotState.DIFFERS).any() for states in slots):
         return trace, {}
     more = ((STARTED_SOURCES, Kind.ARRAY), (STARTED_TAGS, Kind.ARRAY))
     ops = [Op(op.name, (*op.params, *more)) if op.name in STARTING else op for op in trace.ops]
@@ -129,7 +129,7 @@ def resolve_event(trace: Trace, event: Event, rows: Rows) -> Event:
         params[at] = pack_peers(peers, {rank: _place(trace, rank, matched) for rank, matched in rows.items()})
     at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
     if at is not None and is_open(event, at) and rows:
-        tags = {rank: row(matched, _Tags(trace, event, rank, at)) for rank, matched in rows.items()}
+        tags = {rank: row(matched, _ReceivedTags(trace, event, rank, at)) for rank, matched in rows.items()}
         params[at] = gather_rows(tags)
     return replace(event, params=tuple(params))
 
@@ -157,7 +157,7 @@ def _place(trace: Trace, rank: int, matched: MatchedNode) -> tuple[int, int] | N
     return comm.rank, max(len(comm.peers), 1)
 
 
-class _Named:
+class _RecordedParameter:
     """What a receive named in its executions, for those that no message or several ones filled."""
 
     def __init__(self, trace: Trace, event: Event, rank: int, at: int) -> None:
@@ -171,13 +171,13 @@ class _Named:
         return self._known[number]
 
 
-class _Tags(_Named):
+class _ReceivedTags(_RecordedParameter):
     def __call__(self, slot: Slot, number: int) -> int:
         """Return the tag that an execution names in the end."""
         return slot.tag if slot.state == SlotState.FILLED else self.value(number)
 
 
-class _Peers(_Named):
+class _Peers(_RecordedParameter):
     """Senders as numbers in communicators."""
 
     def __init__(self, trace: Trace, event: Event, rank: int, at: int) -> None:

@@ -95,22 +95,22 @@ class _AbsoluteRanks:
         return replace(self.before, body=body, subsets=subsets)
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
+        stmts: list[Stmt] = []
         for stmt in body:
             match stmt:
                 case MpiCall():
                     try:
-                        result += self.call(stmt)
+                        stmts += self.call(stmt)
                     except (GenerateError, FormulaError) as error:
                         raise wrong_call(stmt.op, stmt.site, error) from None
                 case LoopStatement():
-                    result.append(replace(stmt, body=self.body(stmt.body)))
+                    stmts.append(replace(stmt, body=self.body(stmt.body)))
                 case Branch():
                     then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
-                    result.append(replace(stmt, then=then, otherwise=otherwise))
+                    stmts.append(replace(stmt, then=then, otherwise=otherwise))
                 case _:
-                    result.append(stmt)
-        return tuple(result)
+                    stmts.append(stmt)
+        return tuple(stmts)
 
     def call(self, call: MpiCall) -> list[MpiCall]:
         category = operation(call.op).category
@@ -141,16 +141,16 @@ class _AbsoluteRanks:
 
     def families(self, exprs: Iterable[Value]) -> set[int]:
         """The communicators that expressions can mean, on any rank."""
-        result: set[int] = set()
+        families: set[int] = set()
 
         def note(n: int) -> int:
-            result.add(n)
+            families.add(n)
             return n
 
         for e in set(exprs):
             for rank in range(self.nprocs):
                 per_value(number_or(self.special.expr(e, rank), -1), note)
-        return {n for n in result if n >= 0}
+        return {n for n in families if n >= 0}
 
     def tag(self, tag: Value, family: Expr) -> Expr:
         """A tag that no other communicator's messages have."""

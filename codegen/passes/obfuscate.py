@@ -57,29 +57,29 @@ def _kind(kind: str) -> str:
 
 
 def _strip(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    result: list[Stmt] = []
+    stripped: list[Stmt] = []
     for stmt in body:
         match stmt:
             case MpiCall():
-                result.append(replace(stmt, site=()))
+                stripped.append(replace(stmt, site=()))
             case LoopStatement():
-                result.append(replace(stmt, body=_strip(stmt.body)))
+                stripped.append(replace(stmt, body=_strip(stmt.body)))
             case Branch():
                 then, otherwise = _strip(stmt.then), _strip(stmt.otherwise)
-                result.append(replace(stmt, then=then, otherwise=otherwise))
+                stripped.append(replace(stmt, then=then, otherwise=otherwise))
             case _:
-                result.append(stmt)
-    return tuple(result)
+                stripped.append(stmt)
+    return tuple(stripped)
 
 
 def _tags(body: tuple[Stmt, ...]) -> set[int] | None:
     """All tags of the program; None when some follow a rule, which has to stay."""
-    result: set[int] = set()
+    tags: set[int] = set()
     for call in calls(body):
         for argument in call.arguments:
-            if argument.name in TAGS and not _collect(argument.value, result):
+            if argument.name in TAGS and not _collect(argument.value, tags):
                 return None
-    return result
+    return tags
 
 
 def _collect(e: Value, into: set[int]) -> bool:
@@ -124,35 +124,35 @@ def _renumber(tags: set[int] | None) -> Callable[[Value], Value]:
 def _change(
     body: tuple[Stmt, ...], names: Iterable[str], change: Callable[[Value], Value]
 ) -> tuple[Stmt, ...]:
-    result: list[Stmt] = []
+    changed: list[Stmt] = []
     for stmt in body:
         match stmt:
             case MpiCall():
                 arguments = tuple(
                     replace(a, value=change(a.value)) if a.name in names else a for a in stmt.arguments
                 )
-                result.append(replace(stmt, arguments=arguments))
+                changed.append(replace(stmt, arguments=arguments))
             case LoopStatement():
-                result.append(replace(stmt, body=_change(stmt.body, names, change)))
+                changed.append(replace(stmt, body=_change(stmt.body, names, change)))
             case Branch():
                 then, otherwise = (_change(part, names, change) for part in (stmt.then, stmt.otherwise))
-                result.append(replace(stmt, then=then, otherwise=otherwise))
+                changed.append(replace(stmt, then=then, otherwise=otherwise))
             case _:
-                result.append(stmt)
-    return tuple(result)
+                changed.append(stmt)
+    return tuple(changed)
 
 
 def _indices(body: tuple[Stmt, ...], name: str, size: int) -> set[int]:
-    result: set[int] = set()
+    indices: set[int] = set()
     for call in calls(body):
         for argument in call.arguments:
             if (
                 argument.name == name
                 and argument.kind is Kind.STRING
-                and not _collect(argument.value, result)
+                and not _collect(argument.value, indices)
             ):
                 return set(range(size))
-    return result
+    return indices
 
 
 def secrets(trace: Trace) -> set[str]:

@@ -234,10 +234,10 @@ class _Repeats:
 
     def search(self) -> bool:
         """Put calls of functions in place of what is repeated; return whether there was anything."""
-        layout, known = _BlockLayout(), dict[object, int]()
+        layout, numbers = _BlockLayout(), dict[object, int]()
         for block in (self.top, *self.functions.values()):
             block.parent = -1
-            self.enumerate(block, known)
+            self.enumerate(block, numbers)
             layout.add(block)
         uses: dict[_RepeatedBlock, list[tuple[int, int, ProgramPart]]] = {}
         for length, starts in _find_repeated(layout):
@@ -250,13 +250,13 @@ class _Repeats:
                 block.nodes[at : at + length] = [self.numbered(part)]
         return bool(uses)
 
-    def enumerate(self, block: _RepeatedBlock, known: dict[object, int]) -> None:
+    def enumerate(self, block: _RepeatedBlock, numbers: dict[object, int]) -> None:
         """Set the numbers and weights of statements."""
         for node in block.nodes:
             for inner in node.blocks:
-                self.enumerate(inner, known)
+                self.enumerate(inner, numbers)
             inside = tuple(tuple(n.number for n in inner.nodes) for inner in node.blocks)
-            node.number = known.setdefault((node.own, inside), len(known))
+            node.number = numbers.setdefault((node.own, inside), len(numbers))
             node.weight = 1 + sum(n.weight for inner in node.blocks for n in inner.nodes)
 
     def key(self, stmt: Stmt) -> object:
@@ -277,23 +277,23 @@ class _Repeats:
 
     def function(self, sequences: Sequence[list[_Node]], around: _RepeatedBlock) -> list[ProgramPart]:
         """Make a function of equal sequences of a block; return its call for each of them."""
-        name, given = next(self.names), list(zip(*map(self.times, sequences), strict=True))
+        name, arguments = next(self.names), list(zip(*map(self.times, sequences), strict=True))
         differing = [
             n
-            for n, times in enumerate(given)
+            for n, times in enumerate(arguments)
             if len({t.ns for t in times}) > 1 or any(t.argument is not None for t in times)
         ]
         numbers = {n: argument for argument, n in enumerate(differing)}
         once = (
             replace(times[0], argument=numbers[n], histogram=None) if n in numbers else times[0]
-            for n, times in enumerate(given)
+            for n, times in enumerate(arguments)
         )
         self.set_times(sequences[0], once)
         used = self.variables(sequences[0])
         parameters = {name: variable for name, variable in around.scope.items() if name in used}
         self.functions[name] = _RepeatedBlock(sequences[0], parameters)
         return [
-            ProgramPart(name, tuple(parameters.values()), (), tuple(given[n][k] for n in differing))
+            ProgramPart(name, tuple(parameters.values()), (), tuple(arguments[n][k] for n in differing))
             for k in range(len(sequences))
         ]
 

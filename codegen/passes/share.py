@@ -100,8 +100,8 @@ class Interner:
 
     def __call__(self, part: _P) -> _P:
         """The object for an expression or condition; its parts are such objects, too."""
-        known = self._known.get(id(part))
-        if known is None:
+        entry = self._known.get(id(part))
+        if entry is None:
             if isinstance(part, _LEAVES):
                 interned: _Part = part
                 key: tuple[object, ...] = (part,)
@@ -110,21 +110,21 @@ class Interner:
                 extra_key = _RESTS.get(type(interned))
                 key = (type(interned), extra_key and extra_key(interned), *map(id, children(interned)))
             result = self._first.setdefault(key, interned)
-            known = self._known[id(part)] = (part, result)
+            entry = self._known[id(part)] = (part, result)
             self._known[id(result)] = (result, result)
-        return known[1]  # type: ignore[return-value]
+        return entry[1]  # type: ignore[return-value]
 
 
 def uses(parts: Iterable[_Part]) -> Counter[int]:
     """How often each interned part, by id, stands in these or in a part of them; shared ones count once."""
-    result: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     left = list(parts)
     while left:
         part = left.pop()
-        result[id(part)] += 1
-        if result[id(part)] == 1:
+        counts[id(part)] += 1
+        if counts[id(part)] == 1:
             left += children(part)
-    return result
+    return counts
 
 
 MAX_LENGTH = 24

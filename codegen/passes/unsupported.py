@@ -89,15 +89,15 @@ class _Gone:
 
 
 def _without(body: tuple[Stmt, ...], gone: _Gone) -> tuple[Stmt, ...]:
-    result: list[Stmt] = []
+    kept: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, MpiCall) and gone.holds(stmt):
-            result.append(replace(stmt, dropped=True))
+            kept.append(replace(stmt, dropped=True))
         elif isinstance(stmt, LoopStatement):
-            result.append(replace(stmt, body=_without(stmt.body, gone)))
+            kept.append(replace(stmt, body=_without(stmt.body, gone)))
         elif isinstance(stmt, Branch):
             then, otherwise = _without(stmt.then, gone), _without(stmt.otherwise, gone)
-            result.append(replace(stmt, then=then, otherwise=otherwise))
+            kept.append(replace(stmt, then=then, otherwise=otherwise))
         else:
-            result.append(stmt)
-    return tuple(result)
+            kept.append(stmt)
+    return tuple(kept)

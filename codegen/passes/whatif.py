@@ -40,7 +40,7 @@ def scale_compute(program: BenchmarkProgram, scale: float, factors: Factors = NO
         return program
 
     def change(body: tuple[Stmt, ...], following: MpiCall | None) -> tuple[Stmt, ...]:
-        result: list[Stmt] = []
+        stmts: list[Stmt] = []
         for stmt in reversed(body):
             changed: Stmt | None = stmt
             match stmt:
@@ -54,8 +54,8 @@ def scale_compute(program: BenchmarkProgram, scale: float, factors: Factors = NO
                 case ComputeStatement():
                     changed = _scaled_compute(stmt, scale * _compute_factor(following, factors))
             if changed is not None:
-                result.append(changed)
-        return tuple(reversed(result))
+                stmts.append(changed)
+        return tuple(reversed(stmts))
 
     return program.with_body(change(program.body, None))
 
@@ -161,7 +161,7 @@ def _array(array: IntArray, change: Callable[[int], int]) -> IntArray:
 
 
 def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tuple[Stmt, ...]:
-    result: list[Stmt] = []
+    stmts: list[Stmt] = []
     for stmt in body:
         if isinstance(stmt, LoopStatement):
             stmt = replace(stmt, body=_each(stmt.body, change))
@@ -170,8 +170,8 @@ def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tupl
             stmt = replace(stmt, then=then, otherwise=otherwise)
         changed = change(stmt)
         if changed is not None:
-            result.append(changed)
-    return tuple(result)
+            stmts.append(changed)
+    return tuple(stmts)
 
 
 BY_MESSAGES = frozenset({
@@ -190,8 +190,8 @@ def collectives_as_messages(program: BenchmarkProgram) -> BenchmarkProgram:
         if not isinstance(stmt, MpiCall) or stmt.op not in BY_MESSAGES:
             return stmt
         family = stmt["comm"]
-        known = [program.comms[family.value]] if isinstance(family, Const) else program.comms
-        if any(f.remote_sizes is not None for f in known):
+        comms = [program.comms[family.value]] if isinstance(family, Const) else program.comms
+        if any(f.remote_sizes is not None for f in comms):
             return stmt
         return replace(stmt, op=stmt.op + SUFFIX)
 

@@ -56,18 +56,18 @@ def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Ve
 
 
 def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
-    result: dict[int, list[int]] = {}
+    indices: dict[int, list[int]] = {}
     for rank, value in values.items():
-        result.setdefault(value, []).append(rank)
-    return result
+        indices.setdefault(value, []).append(rank)
+    return indices
 
 
 def _unite_groups(groups: Sequence[RankGroup]) -> list[RankGroup]:
     """Groups with equal expressions as one."""
-    result: dict[Value, RankList] = {}
+    united: dict[Value, RankList] = {}
     for ranks, e in groups:
-        result[e] = result[e] | ranks if e in result else ranks
-    return [(ranks, e) for e, ranks in result.items()]
+        united[e] = united[e] | ranks if e in united else ranks
+    return [(ranks, e) for e, ranks in united.items()]
 
 
 def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Value:

@@ -9,7 +9,7 @@ from math import prod
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import Binary, Called, Cond, Expr, Value, Var, children
-from scalatrace.trace.model.rules import Model, Rule, events
+from scalatrace.trace.model.symbolic import Rule, SymbolicTrace, events
 from scalatrace.trace.symbolic.grid import balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
@@ -123,7 +123,7 @@ _VARIABLE = re.compile(r"rank|element|num_tasks|i\d+")
 """Variables of expressions: the own rank, elements of arrays, tasks, iterations of loops."""
 
 
-def shape_of(model: Model) -> GridShape:
+def shape_of(model: SymbolicTrace) -> GridShape:
     """The grid of a symbolic trace's programs.
 
     Raises:

@@ -40,8 +40,8 @@ class InterpretSetting:
 class _Communicators(Sequence[int]):
     """One of the two numbers of each communicator."""
 
-    def __init__(self, communicator: Callable[[int], tuple[int, int]], which: int) -> None:
-        self._communicator, self._which = communicator, which
+    def __init__(self, communicator: Callable[[int], tuple[int, int]], part: int) -> None:
+        self._communicator, self._which = communicator, part
 
     def __len__(self) -> int:
         return maxsize

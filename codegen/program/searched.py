@@ -108,13 +108,13 @@ def value_in_runs(runs: Sequence[SearchedRun], index: Expr) -> Value:
     place = _content_place(runs, piece, within)
     values = [constant(value) for run in runs for value in run.values]
     numbers = [value.value if isinstance(value, Const) else 0 for value in values]
-    result: Value = _column(numbers, place)
+    chosen: Value = _column(numbers, place)
     if any(run.stride for run in runs):
-        result = add(_column(numbers, place), mul(turn, _column([run.stride for run in runs], piece)))
+        chosen = add(_column(numbers, place), mul(turn, _column([run.stride for run in runs], piece)))
     for special in dict.fromkeys(value for value in values if isinstance(value, Special)):
         flags = _column([int(value == special) for value in values], place)
-        result = select(compare("!=", flags, Const(0)), special, result)
-    return result
+        chosen = select(compare("!=", flags, Const(0)), special, chosen)
+    return chosen
 
 
 def prefix_in_runs(runs: Sequence[SearchedRun], totals: Sequence[int], n: Expr) -> Expr:
@@ -126,14 +126,14 @@ def prefix_in_runs(runs: Sequence[SearchedRun], totals: Sequence[int], n: Expr) 
     piece, local = _place(runs, n)
     turn, within = _turn_and_rest(runs, piece, local)
     sums = [total for run in runs for total in list(accumulate(run.values, initial=0))[:-1]]
-    result = add(_column(totals, piece), mul(turn, _column([sum(run.values) for run in runs], piece)))
+    prefix = add(_column(totals, piece), mul(turn, _column([sum(run.values) for run in runs], piece)))
     if any(sums):
-        result = add(result, _column(sums, _content_place(runs, piece, within)))
+        prefix = add(prefix, _column(sums, _content_place(runs, piece, within)))
     if any(run.stride for run in runs):
         earlier = Binary("/", Binary("*", turn, add(turn, Const(-1))), Const(2))
         grown = add(mul(earlier, _column([len(run.values) for run in runs], piece)), mul(turn, within))
-        result = add(result, mul(grown, _column([run.stride for run in runs], piece)))
-    return result
+        prefix = add(prefix, mul(grown, _column([run.stride for run in runs], piece)))
+    return prefix
 
 
 def _place(runs: Sequence[SearchedRun], index: Expr) -> tuple[Expr, Expr]:

@@ -12,14 +12,12 @@ from typing import overload
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.conditions import RANK
-from scalatrace.codegen.program.rewrite import ExprRewriter
 from scalatrace.formula import (
     FALSE,
     Binary,
     Choose,
     Cond,
     Const,
-    Element,
     Expr,
     Item,
     Special,
@@ -33,10 +31,10 @@ from scalatrace.formula import (
     div,
     entry,
     mod,
-    mul,
     number,
     xor,
 )
+from scalatrace.formula.rewrite import TableRewriter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 
@@ -62,7 +60,7 @@ class Specialiser:
 
     def cond(self, cond: Cond, rank: int) -> Cond:
         """Return a condition on a rank."""
-        return self._view(rank).cond(cond)
+        return self._view(rank).condition(cond)
 
     def _view(self, rank: int) -> _RankView:
         if rank not in self._views:
@@ -71,39 +69,37 @@ class Specialiser:
 
     def classes(self, exprs: Sequence[Value], ranks: RankList) -> Classes:
         """Sets of ranks for which all these are the same."""
-        result: dict[tuple[Value, ...], list[int]] = {}
+        ranks_of: dict[tuple[Value, ...], list[int]] = {}
         for rank in ranks:
-            result.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
-        return [(RankList(members), seen) for seen, members in result.items()]
+            ranks_of.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
+        return [(RankList(members), seen) for seen, members in ranks_of.items()]
 
     def conditions(self, cond: Cond, ranks: RankList) -> list[tuple[RankList, Cond]]:
         """Sets of ranks for which a condition is the same; those for which it never holds are left out."""
-        result: dict[Cond, list[int]] = {}
+        ranks_of: dict[Cond, list[int]] = {}
         for rank in ranks:
-            result.setdefault(self.cond(cond, rank), []).append(rank)
-        return [(RankList(members), seen) for seen, members in result.items() if seen != FALSE]
+            ranks_of.setdefault(self.cond(cond, rank), []).append(rank)
+        return [(RankList(members), seen) for seen, members in ranks_of.items() if seen != FALSE]
 
 
-class _RankView(ExprRewriter):
+class _RankView(TableRewriter):
     """Replaces all that depends on the rank by the values of one rank."""
 
     def __init__(self, trace: Trace, rank: int) -> None:
         self.trace, self.rank = trace, rank
         self._seen: dict[Expr, Expr] = {}
 
-    def expr(self, e: Expr) -> Expr:
-        known = self._seen.get(e)
-        if known is not None:
-            return known
-        match e:
-            case Var(name):
-                result: Expr = Const(self.rank) if name == RANK else e
-            case Element(array, family):
-                result = self.of_families(self.expr(family), array == OWN)
-            case _:
-                result = super().expr(e)
-        self._seen[e] = result
+    def number(self, e: Expr) -> Expr:
+        result = self._seen.get(e)
+        if result is None:
+            result = self._seen[e] = super().number(e)
         return result
+
+    def variable(self, variable: Var) -> Expr:
+        return Const(self.rank) if variable.name == RANK else variable
+
+    def element(self, array: str, index: Expr) -> Expr:
+        return self.of_families(index, array == OWN)
 
     def of_families(self, family: Expr, wants_rank: bool) -> Expr:
         """Return the rank in a communicator, or its number of peers; a table if it varies."""
@@ -123,7 +119,13 @@ class _RankView(ExprRewriter):
         return super().lookup(table, index) if isinstance(index, Const) else _shorten_table(table, index)
 
     def binary(self, op: str, a: Expr, b: Expr) -> Expr:
-        return _combine(op, a, b)
+        if op == "^":
+            return xor(a, b)
+        if op not in ("//", "/", "%") or not isinstance(b, Const):
+            return super().binary(op, a, b)
+        if isinstance(a, Const):
+            return Const(a.value % b.value if op == "%" else a.value // b.value)
+        return mod(a, b.value) if op == "%" else div(a, b.value)
 
     def compare(self, op: str, a: Expr, b: Expr) -> Cond:
         return compare(op, a, b)
@@ -144,23 +146,6 @@ def _shorten_table(table: tuple[int | Special, ...], index: Expr) -> Value:
                 return entry(row, offset)  # empty for ranks that never come here
             return row[0] if isinstance(row[0], Special) else Const(row[0])
     return entry(table, index)
-
-
-def _combine(op: str, a: Expr, b: Expr) -> Expr:
-    match op:
-        case "+":
-            return add(a, b)
-        case "-":
-            return add(a, mul(b, Const(-1)))
-        case "*":
-            return mul(a, b)
-        case "^":
-            return xor(a, b)
-    if isinstance(b, Const):
-        if isinstance(a, Const):
-            return Const(a.value % b.value if op == "%" else a.value // b.value)
-        return mod(a, b.value) if op == "%" else div(a, b.value)
-    return Binary(op, a, b)
 
 
 def per_value(e: Expr, of: Callable[[int], int]) -> Expr:

@@ -75,8 +75,8 @@ def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
 
 def _limit(index: Expr, limit: int | None) -> int | None:
     limits = bounds(index)
-    known = limits[1] + 1 if limits else None
-    return min(limit, known) if limit is not None and known is not None else limit or known
+    count = limits[1] + 1 if limits else None
+    return min(limit, count) if limit is not None and count is not None else limit or count
 
 
 def _length(terms: Terms) -> int | None:

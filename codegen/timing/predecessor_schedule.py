@@ -78,19 +78,19 @@ class PredecessorSchedules:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
-    def schedules(self, node: Event, known: dict[int, Duration], ranks: RankList) -> list[Schedule]:
+    def schedules(self, node: Event, durations: dict[int, Duration], ranks: RankList) -> list[Schedule]:
         """Return the schedules of a node on these ranks; none if one of the ranks follows no schedule."""
         result: dict[
             tuple[tuple[ComputeNumber, ...], tuple[int, ...]], tuple[list[Counter[int]], list[int]]
         ] = {}
-        kinds = _kinds_of_time(known)
+        kinds = _kinds_of_time(durations)
         for rank in ranks:
             preds = self._preds.get((id(node), rank), [])
             schedule = _schedule_of(preds, _visits_with_call(node.repeat, rank, len(preds)), kinds)
             if schedule is None:
                 return []
             turns, counts = schedule
-            means = tuple(level(average_compute(known, n).contexts[0].duration.ns) for n in counts)
+            means = tuple(level(average_compute(durations, n).contexts[0].duration.ns) for n in counts)
             totals, members = result.setdefault((turns, means), ([Counter() for _ in counts], []))
             members.append(rank)
             for total, mine in zip(totals, counts, strict=True):
@@ -98,7 +98,7 @@ class PredecessorSchedules:
         if len(result) > MAX_RANK_CLASSES:
             return []
         return [
-            Schedule(_endless(turns), tuple(average_compute(known, n) for n in totals), RankList(members))
+            Schedule(_endless(turns), tuple(average_compute(durations, n) for n in totals), RankList(members))
             for (turns, _), (totals, members) in result.items()
         ]
 
@@ -124,8 +124,8 @@ def _schedule_of(
     if not executions or not frequent or None in often:
         return None
     number = {kind: i for i, kind in enumerate(frequent)}
-    each = iter([number.get(kinds[pred]) for pred in preds])
-    turns = list(_period([next(each) if n else None for n in executions]))
+    numbers = iter([number.get(kinds[pred]) for pred in preds])
+    turns = list(_period([next(numbers) if n else None for n in executions]))
     if len(frequent) > 1 and len(turns) > MAX_PERIOD:
         return None
     places = [i % len(turns) for i, n in enumerate(executions) if n]
@@ -136,14 +136,14 @@ def _schedule_of(
     return tuple(turns), counts
 
 
-def _kinds_of_time(known: Mapping[int, Duration]) -> dict[int, int]:
+def _kinds_of_time(durations: Mapping[int, Duration]) -> dict[int, int]:
     """Group predecessors by the length of the computation after them."""
-    ordered = sorted(known, key=lambda pred: known[pred].ns)
-    apart = known[ordered[-1]].ns / MEAN_RESOLUTION
-    kinds, kind, last = {}, 0, known[ordered[0]].ns
+    ordered = sorted(durations, key=lambda pred: durations[pred].ns)
+    apart = durations[ordered[-1]].ns / MEAN_RESOLUTION
+    kinds, kind, last = {}, 0, durations[ordered[0]].ns
     for pred in ordered:
-        kind += known[pred].ns - last > apart
-        kinds[pred], last = kind, known[pred].ns
+        kind += durations[pred].ns - last > apart
+        kinds[pred], last = kind, durations[pred].ns
     return kinds
 
 
@@ -152,14 +152,14 @@ def _visits_with_call(repeat: Elastic, rank: int, executions: int) -> list[int]:
     vec = at(repeat, rank)
     if not executions or vec is None or (vec.constant is not None and vec.constant != 1):
         return []
-    result, n = [], 0
+    visits, n = [], 0
     for times in islice(vec, MAX_EVENTS):
         if times > 1:
             return []
-        result.append(times)
+        visits.append(times)
         n += times
         if n == executions:
-            return result
+            return visits
     return []
 
 

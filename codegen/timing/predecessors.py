@@ -68,29 +68,29 @@ class Predecessors:
 
     def either(self, other: Predecessors) -> Predecessors:
         """Return the predecessors after one of two alternatives."""
-        result = []
+        classes = []
         for a, ranks in self.classes:
             left = ranks
             for b, arriving in other.classes:
                 if len(shared_ranks := left & arriving):
-                    result.append((_merge(a, b), shared_ranks))
+                    classes.append((_merge(a, b), shared_ranks))
                     left = left - shared_ranks
             if len(left):
-                result.append((a, left))
-        return _unite(result)
+                classes.append((a, left))
+        return _unite(classes)
 
     def looped(self, end: Predecessors, loop: Var) -> Predecessors:
         """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
-        result = []
+        classes = []
         for a, ranks in self.classes:
             left = ranks
             for b, arriving in end.classes:
                 if len(shared_ranks := left & arriving):
-                    result.append((Arrival(a.any, b.any, loop), shared_ranks))
+                    classes.append((Arrival(a.any, b.any, loop), shared_ranks))
                     left = left - shared_ranks
             if len(left):
-                result.append((a, left))
-        return _unite(result)
+                classes.append((a, left))
+        return _unite(classes)
 
     def left(self, loop: Var) -> Predecessors:
         """Return the predecessors after a loop, without its variable."""
@@ -110,13 +110,13 @@ class Predecessors:
 
     def _by_iteration(self, later: Predecessors, loop: Var) -> Predecessors:
         """Return these predecessors in the first iteration and the others in later ones."""
-        result = []
+        classes = []
         for a, ranks in self.classes:
             for b, arriving in later.classes:
                 if len(shared_ranks := ranks & arriving):
                     first = a.first if a.loop == loop else a.any
-                    result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), shared_ranks))
-        return _unite(result)
+                    classes.append((Arrival(first, b.again if b.loop == loop else b.any, loop), shared_ranks))
+        return _unite(classes)
 
     def joined(self, other: Predecessors) -> Predecessors:
         """Return the union with the predecessors of other ranks."""
@@ -137,41 +137,43 @@ def _unite(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
 
 
 def choose_context(
-    known: dict[int, Duration], arrivals: list[Arrival], exact: bool
+    durations: dict[int, Duration], arrivals: list[Arrival], exact: bool
 ) -> ComputeStatement | None:
     """Return the computation before a call from its statistics by predecessor; None without statistics.
 
     Args:
         exact: the language can look at the last call; else undecided computations are averaged.
     """
-    if not known:
+    if not durations:
         return None
-    if len(known) == 1:
-        return ComputeStatement((ProgramContext((), next(iter(known.values()))),))
+    if len(durations) == 1:
+        return ComputeStatement((ProgramContext((), next(iter(durations.values()))),))
     loops = {a.loop for a in arrivals}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
-        first = {p for a in arrivals for p in a.first} & known.keys()
-        again = {p for a in arrivals for p in a.again} & known.keys()
+        first = {p for a in arrivals for p in a.first} & durations.keys()
+        again = {p for a in arrivals for p in a.again} & durations.keys()
         if first and again and ((len(first) == 1 and len(again) == 1 and first != again) or not exact):
-            return _first_and_rest(known, first, again, loop)
+            return _first_and_rest(durations, first, again, loop)
     if not exact:
-        return ComputeStatement((ProgramContext((), _mean(list(known.values()))),))
-    return ComputeStatement(tuple(ProgramContext((pred,), duration) for pred, duration in known.items()))
+        return ComputeStatement((ProgramContext((), _mean(list(durations.values()))),))
+    return ComputeStatement(tuple(ProgramContext((pred,), duration) for pred, duration in durations.items()))
 
 
 def _first_and_rest(
-    known: dict[int, Duration], first: set[int], again: set[int], loop: Var
+    times: dict[int, Duration], first: set[int], again: set[int], loop: Var
 ) -> ComputeStatement:
-    durations = [_mean([known[pred] for pred in sorted(preds)]) for preds in (first, again)]
+    durations = [_mean([times[pred] for pred in sorted(preds)]) for preds in (first, again)]
     if durations[0] == durations[1]:
         return ComputeStatement((ProgramContext((), durations[0]),))
     return ComputeStatement((ProgramContext((), durations[0]), ProgramContext((), durations[1])), loop)
 
 
-def average_compute(known: dict[int, Duration], times: Mapping[int, int]) -> ComputeStatement:
+def average_compute(durations: dict[int, Duration], times: Mapping[int, int]) -> ComputeStatement:
     """Return the mean computation, weighted by the executions after each predecessor."""
-    met = {pred: n for pred, n in times.items() if pred in known and n}
-    return ComputeStatement((ProgramContext((), _mean([known[pred] for pred in met], list(met.values()))),))
+    met = {pred: n for pred, n in times.items() if pred in durations and n}
+    return ComputeStatement(
+        (ProgramContext((), _mean([durations[pred] for pred in met], list(met.values()))),)
+    )
 
 
 def _mean(durations: list[Duration], weights: list[int] | None = None) -> Duration:

@@ -37,7 +37,7 @@ class RankMeans:
         self._times: dict[int, dict[int, dict[int, int]]] = {}
 
     def split(
-        self, node: Event, known: dict[int, Duration], ranks: RankList, predecessors: Predecessors
+        self, node: Event, durations: dict[int, Duration], ranks: RankList, predecessors: Predecessors
     ) -> list[tuple[ComputeStatement, RankList]]:
         """Return computations with their ranks; empty if there are too many classes."""
         if not self._is_short:
@@ -45,12 +45,12 @@ class RankMeans:
         classes: dict[tuple[object, ...], tuple[ComputeStatement, list[int], Counter[int]]] = {}
         for rank in ranks:
             try:
-                times = self._executions(rank, node, known)
+                times = self._executions(rank, node, durations)
             except TooLongError:
                 self._is_short = False
                 return []
             if times:
-                compute = _compute_of(known, times, predecessors.of(RankList([rank])))
+                compute = _compute_of(durations, times, predecessors.of(RankList([rank])))
                 levels = tuple(level(c.duration.ns) for c in compute.contexts)
                 _, members, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))
                 members.append(rank)
@@ -58,7 +58,7 @@ class RankMeans:
         if len(classes) > MAX_RANK_CLASSES:
             return []
         return [
-            (average_compute(known, total) if compute.first is None else compute, RankList(members))
+            (average_compute(durations, total) if compute.first is None else compute, RankList(members))
             for compute, members, total in classes.values()
         ]
 
@@ -78,10 +78,10 @@ def level(ns: float) -> int:
 
 
 def _compute_of(
-    known: dict[int, Duration], times: Mapping[int, int], arrivals: list[Arrival]
+    durations: dict[int, Duration], times: Mapping[int, int], arrivals: list[Arrival]
 ) -> ComputeStatement:
     """Return the computation that the iteration decides for these predecessors, else their mean."""
-    compute = choose_context({pred: known[pred] for pred in times}, arrivals, True)
+    compute = choose_context({pred: durations[pred] for pred in times}, arrivals, True)
     assert compute is not None  # there is at least one
     by_iteration = compute.first is not None or len(compute.contexts) == 1
-    return compute if by_iteration else average_compute(known, times)
+    return compute if by_iteration else average_compute(durations, times)

@@ -23,10 +23,10 @@ from scalatrace.extrap.errors import (
     UnseenSideError,
 )
 from scalatrace.extrap.fit.fit_field import fit
-from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.refusal import Action, Cause, NextStep, Recording, Refused
 from scalatrace.formula import Binary, Const
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ __all__ = ["advise", "advising"]
 
 @contextmanager
 def advising(
-    case: Case, traces: Sequence[Trace] = (), model: Model | None = None, workers: int = 1
+    case: Case, traces: Sequence[Trace] = (), model: SymbolicTrace | None = None, workers: int = 1
 ) -> Iterator[None]:
     """Give errors that are raised inside a cause and the next step.
 
@@ -69,7 +69,11 @@ def advising(
 
 
 def advise(
-    error: Refused, case: Case, traces: Sequence[Trace] = (), model: Model | None = None, workers: int = 1
+    error: Refused,
+    case: Case,
+    traces: Sequence[Trace] = (),
+    model: SymbolicTrace | None = None,
+    workers: int = 1,
 ) -> None:
     """Give an error its cause and the next step, unless it has them; damage of a file has none."""
     if isinstance(error, CorruptModelError):
@@ -94,7 +98,7 @@ def _with_other_inputs(
     return hint(traces, case, error.values, workers) if traces else None
 
 
-def _step(error: Refused, case: Case, traces: Sequence[Trace], model: Model | None) -> NextStep:
+def _step(error: Refused, case: Case, traces: Sequence[Trace], model: SymbolicTrace | None) -> NextStep:
     match error.cause:
         case Cause.TIMING:
             return _without_timing(error, traces)
@@ -144,7 +148,7 @@ def _means_follow(values: SeenValues, case: Case) -> bool:
     return fit(space, samples) is not None
 
 
-def _telling_apart(error: Refused, case: Case, model: Model | None) -> NextStep:
+def _telling_apart(error: Refused, case: Case, model: SymbolicTrace | None) -> NextStep:
     """Return the traces that tell formulas apart, or what else leads to a result."""
     if model is not None and case.grid is not None and (recordings := deciding(case, model, error)):
         return NextStep.record(*recordings)

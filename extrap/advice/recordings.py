@@ -10,11 +10,11 @@ from math import gcd, prod
 from scalatrace.errors import FormatError, FormulaError, LimitError
 from scalatrace.extrap.errors import InputError, UndeterminedError
 from scalatrace.extrap.fit.undetermined.rivals import differing
-from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_sides, grids_like
 from scalatrace.extrap.instantiate.instantiate import made_with_rivals
 from scalatrace.extrap.refusal import Recording
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 
 MIN_TIMES, MAX_TIMES = 2, 4
@@ -88,7 +88,7 @@ class Case:
         return Recording(grid, dict(inputs), () if self.found else named)
 
 
-def deciding(case: Case, model: Model, error: Exception) -> tuple[Recording, ...]:
+def deciding(case: Case, model: SymbolicTrace, error: Exception) -> tuple[Recording, ...]:
     """Return the smallest runs that decide what the traces leave open at the size of the result.
 
     Up to two: one of another number of ranks, and one of a recorded grid with another parameter.
@@ -110,7 +110,7 @@ def deciding(case: Case, model: Model, error: Exception) -> tuple[Recording, ...
 
 
 def _most_deciding(
-    model: Model, wanted: Collection[Hashable], offered: Iterator[Recording]
+    model: SymbolicTrace, wanted: Collection[Hashable], offered: Iterator[Recording]
 ) -> Recording | None:
     """Return the first of some runs at which all open formulas differ, or else most of them."""
     best, most = None, 0
@@ -123,7 +123,7 @@ def _most_deciding(
     return best
 
 
-def _open(model: Model, grid: Grid, inputs: Mapping[str, int]) -> set[Hashable]:
+def _open(model: SymbolicTrace, grid: Grid, inputs: Mapping[str, int]) -> set[Hashable]:
     """Return what the traces do not determine at a size: pairs of formulas, and peers by their encoding."""
     try:
         made = made_with_rivals(model, grid, inputs)

@@ -114,7 +114,7 @@ class Foldings:
         return self._ranks.trees(lines, keys, symbols)
 
     @cached_property
-    def _ranks(self) -> _Ranks | None:
+    def _ranks(self) -> _CallsOfRanks | None:
         """The calls of all ranks; None when there are too many."""
         if sum(map(_calls, self.trees.values())) > MAX_CALLS:
             return None
@@ -128,7 +128,7 @@ class Foldings:
             point: Sources(*self._trace_of(point), leaves[point], orders[point], shared)
             for point in self.trees
         }
-        return _Ranks(leaves, orders, sources)
+        return _CallsOfRanks(leaves, orders, sources)
 
     @cached_property
     def _marked_keys(self) -> Mapping[int, list[Key]] | None:
@@ -148,7 +148,7 @@ def foldings_of(traces: Sequence[Trace]) -> Foldings:
 
 
 @dataclass(frozen=True)
-class _Ranks:
+class _CallsOfRanks:
     """The calls of all ranks, by point: leaves of their trees, order of the calls, and sources of events."""
 
     leaves: Mapping[int, Sequence[RankNode]]

@@ -15,7 +15,7 @@ from scalatrace.extrap.fit.undetermined.rivals import is_refuted
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.formula import Cond, Const, Value
-from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
+from scalatrace.trace.model.symbolic import CYCLE, INDEXED, LOOPED
 from scalatrace.trace.symbolic.shapes import is_vec
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 

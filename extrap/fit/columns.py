@@ -19,7 +19,7 @@ from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Binary, Const, Expr, Symbolic, Value, choose, either, indicator, select
-from scalatrace.trace.model.rules import CYCLE, Shape
+from scalatrace.trace.model.symbolic import CYCLE, Shape
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.symbolic.shapes import Parts

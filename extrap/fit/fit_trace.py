@@ -54,7 +54,6 @@ from scalatrace.extrap.fit.undetermined.rivals import (
 from scalatrace.extrap.fit.undetermined.siblings import decided_by_siblings
 from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.grid.communicators import fit_families
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.costs import formula_bits
 from scalatrace.extrap.search.judge import is_as_likely
@@ -68,7 +67,7 @@ from scalatrace.formula import Value as Formula
 from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import Field, Shape
+from scalatrace.trace.model.symbolic import Field, ParamRule, Rule, Shape, StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part, runs_once
@@ -87,7 +86,7 @@ def fit(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
-) -> Model:
+) -> SymbolicTrace:
     """Fit the symbolic trace of traces of one program on several numbers of ranks.
 
     Args:
@@ -109,18 +108,18 @@ def fit(
     return assemble_model(traces, runs, nodes)
 
 
-def assemble_model(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
+def assemble_model(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> SymbolicTrace:
     """Return the symbolic trace of these nodes. Raises ExtrapolationError for communicators without rule."""
     last = traces[-1]
-    return Model(
+    return SymbolicTrace(
         sizes=runs[0].grid.sizes,
         column_major=runs[0].grid.column_major,
         inputs=tuple(sorted(runs[0].inputs)),
         seen=tuple((run.grid.dims, dict(run.inputs)) for run in runs),
         nodes=nodes,
         families=fit_families(traces, runs),
-        ops={op.name: op.params for trace in traces for op in trace.ops},
-        stats=tuple((stat.name, stat.resolution) for stat in last.stats),
+        ops=list({op.name: op for trace in traces for op in trace.ops}.values()),
+        stats=list(last.stats),
         meta=dict(last.meta),
     )
 

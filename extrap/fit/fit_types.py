@@ -9,7 +9,7 @@ from scalatrace.arrays import Ints
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Value
-from scalatrace.trace.model.rules import Shape
+from scalatrace.trace.model.symbolic import Shape
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.shapes import Parts
 

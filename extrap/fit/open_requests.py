@@ -16,7 +16,7 @@ from scalatrace.extrap.alignment.align import Aligned
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Const, Expr, Value, Var, choose, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.symbolic.field import ELEMENTS, EVERYWHERE, LOOPED, Field, Part, levels_of

@@ -21,7 +21,7 @@ from scalatrace.extrap.search.judge import EVIDENCE, SHARED_EVIDENCE, BelievedFo
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import Rows, rows_of
 from scalatrace.formula import Const, Expr, Value, choose, names_in
-from scalatrace.trace.model.rules import LOOPED
+from scalatrace.trace.model.symbolic import LOOPED
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.symbolic.counters import rows_equal
 from scalatrace.trace.symbolic.field import (

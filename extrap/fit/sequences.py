@@ -15,7 +15,7 @@ from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const, Value
-from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED, Shape
+from scalatrace.trace.model.symbolic import CYCLE, INDEXED, LOOPED, Shape
 from scalatrace.trace.symbolic.counters import Chain, rows_equal
 from scalatrace.trace.symbolic.shapes import Parts, is_vec, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic

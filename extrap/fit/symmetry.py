@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations
 
-from scalatrace.extrap.grid.model import ParamRule
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Expr, Var, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
+from scalatrace.trace.model.symbolic import ParamRule
 from scalatrace.trace.symbolic.field import Field
 
 GIVEN_WEIGHT = 3.0

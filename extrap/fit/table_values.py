@@ -16,7 +16,7 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_terms
 from scalatrace.extrap.solve.numbered_names import Widths, parts_of_name, text_of_name
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, entry_size, size_and_extent
-from scalatrace.trace.model.rules import CYCLE
+from scalatrace.trace.model.symbolic import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.shapes import Parts, cycle, split, vec_from

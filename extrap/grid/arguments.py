@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.space import Run
-from scalatrace.extrap.solve.features import RESERVED
+from scalatrace.trace.symbolic.counters import RESERVED
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:

@@ -11,13 +11,12 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
-from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
 from scalatrace.extrap.solve.points import Basis, PointSolver
 from scalatrace.formula import Called, Const, Expr, Var
 from scalatrace.formula.functions import prime_factors
-from scalatrace.trace.model.rules import BLOCKS, CYCLIC
+from scalatrace.trace.model.symbolic import BLOCKS, CYCLIC, FamilyRule
 from scalatrace.trace.model.tables import Family
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.shapes import Parts, vec_from, vec_parts

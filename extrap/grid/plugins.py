@@ -25,10 +25,11 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.entry_points import registered
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.space import EXTRA_PARTITIONS
-from scalatrace.extrap.solve.features import EXTRA, RESERVED
+from scalatrace.extrap.solve.features import EXTRA
 from scalatrace.formula import FUNCTIONS, Expr, Function, format_text, parse_condition, parse_number
 from scalatrace.formula import register as add_function
 from scalatrace.formula.functions import ANY_ARITY
+from scalatrace.trace.symbolic.counters import RESERVED
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -11,13 +11,13 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import UndeterminedError, UndeterminedPeerError
-from scalatrace.extrap.grid.model import ParamRule
 from scalatrace.extrap.instantiate.ranks import Mask, Ranks
 from scalatrace.formula import Choose, Const, Expr, Value, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.symbolic import ParamRule
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.evaluate import part_of, vec_of_part
 from scalatrace.trace.symbolic.field import Field, Part

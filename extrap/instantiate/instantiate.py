@@ -21,7 +21,6 @@ from scalatrace.extrap.errors import (
     UndeterminedPeerError,
 )
 from scalatrace.extrap.grid.communicators import expanded, families_of
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.target import check_dimensions, check_sides
 from scalatrace.extrap.instantiate.ambiguity import Decode, check_encodings
 from scalatrace.extrap.instantiate.peers import Places
@@ -35,7 +34,8 @@ from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Kind, Op, RecordedStat
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.symbolic.evaluate import Ends
@@ -50,7 +50,11 @@ __all__ = ["Made", "instantiate", "made_with_rivals"]
 
 
 def instantiate(
-    model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, accept_unconfirmed: bool = False
+    model: SymbolicTrace,
+    grid: Grid,
+    inputs: Mapping[str, int],
+    timing: Timing,
+    accept_unconfirmed: bool = False,
 ) -> Trace:
     """Instantiate the trace on a grid.
 
@@ -90,7 +94,7 @@ class Made:
     encodings: list[ParamRule]
 
 
-def made_with_rivals(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Made:
+def made_with_rivals(model: SymbolicTrace, grid: Grid, inputs: Mapping[str, int]) -> Made:
     """Instantiate as `instantiate`, but list formulas that the traces do not determine."""
     rivals: list[tuple[Field, Part, UndeterminedError]] = []
     maker = _Maker(model, grid, inputs, no_times, lambda *rival: rivals.append(rival), lists_encodings=True)
@@ -100,7 +104,7 @@ def made_with_rivals(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Mad
 class _Maker:
     def __init__(
         self,
-        model: Model,
+        model: SymbolicTrace,
         grid: Grid,
         inputs: Mapping[str, int],
         timing: Timing,
@@ -112,7 +116,7 @@ class _Maker:
         self._lists_encodings = lists_encodings
         self.values = Values(grid, inputs, on_rival)
         self.events: list[tuple[Rule, Event]] = []
-        self.ops = {name: i for i, name in enumerate(model.ops)}
+        self.ops = {op.name: i for i, op in enumerate(model.ops)}
         self.frames: dict[str, int] = {}
         self.signatures: dict[tuple[int, ...], int] = {(): 0}
         self.preds: dict[tuple[int, int], int] = {START: 0}
@@ -135,8 +139,8 @@ class _Maker:
         trace = Trace(
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
-            ops=[Op(name, params) for name, params in self.model.ops.items()],
-            stats=[RecordedStat(name, resolution) for name, resolution in self.model.stats],
+            ops=list(self.model.ops),
+            stats=list(self.model.stats),
             frames=list(self.frames),
             signatures=list(self.signatures),
             comms=families_of(self.model.families, self.grid, self.values.ranks.env, self.check),

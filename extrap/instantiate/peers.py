@@ -9,8 +9,8 @@ import numpy as np
 
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.communicators import slices
-from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.symbolic import FamilyRule
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 

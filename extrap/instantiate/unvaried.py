@@ -7,12 +7,12 @@ from math import prod
 from typing import Any
 
 from scalatrace.extrap.errors import UnseenParameterError
-from scalatrace.extrap.grid.model import FamilyRule, Model, Rule
 from scalatrace.extrap.refusal import Recording
 from scalatrace.extrap.search.costs import BINARY, NAME, UNARY, line_bits, literal_bits
 from scalatrace.extrap.search.judge import MARGIN
 from scalatrace.formula import Cond, Const, Item, Lookup, Member, Value, children, names_in
 from scalatrace.predefined import DATATYPES
+from scalatrace.trace.model.symbolic import FamilyRule, Rule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
@@ -23,7 +23,7 @@ MAX_STRUCTURAL, MAX_OF_CONDITIONS = 1, 2
 """Larger numbers in values may be made of a parameter; conditions have a 2 for odd and even ranks."""
 
 
-def check_parameters(model: Model, inputs: Mapping[str, int]) -> None:
+def check_parameters(model: SymbolicTrace, inputs: Mapping[str, int]) -> None:
     """Refuse another value of a parameter that has one value in all traces.
 
     A trip count that is 120 where n = 120 may be n, or 120 for any n. Any number may be made of a parameter.
@@ -41,7 +41,7 @@ def check_parameters(model: Model, inputs: Mapping[str, int]) -> None:
         raise UnseenParameterError(name, given[name], run)
 
 
-def unshown_parameters(model: Model, inputs: Mapping[str, int]) -> list[str]:
+def unshown_parameters(model: SymbolicTrace, inputs: Mapping[str, int]) -> list[str]:
     """Return the parameters with a new value in the result that may depend on them, and one in all traces."""
     result = []
     for name, value in sorted(inputs.items()):
@@ -51,7 +51,7 @@ def unshown_parameters(model: Model, inputs: Mapping[str, int]) -> list[str]:
     return result
 
 
-def _may_depend(model: Model, name: str, seen: int) -> bool:
+def _may_depend(model: SymbolicTrace, name: str, seen: int) -> bool:
     """Return whether a number of the model may be made of a parameter, or the parameter may be a number.
 
     Formulas of the parameter are taken for it where its value as a number is much longer, and numbers for

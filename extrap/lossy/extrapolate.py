@@ -10,7 +10,6 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.rank_tree import Key
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model, prepared
-from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.lossy.calls import MAX_CALLS, Calls, Reason
 from scalatrace.extrap.lossy.fitting import Lossy
 from scalatrace.extrap.lossy.links import links_of
@@ -18,6 +17,7 @@ from scalatrace.extrap.lossy.report import Losses
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.provenance import LOSSY
 from scalatrace.trace.consistency.partners import first_unmatched
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class LossyExtrapolation:
 
     trace: Trace
     grid: Grid
-    model: Model
+    model: SymbolicTrace
     evidence: str
     losses: tuple[Losses, ...]
     alone: str | None
@@ -92,7 +92,7 @@ def lossy_model_of(
     dims_of: Sequence[Sequence[int]] | None = None,
     snippets: Snippets | None = None,
     max_dropped: float = MAX_DROPPED,
-) -> tuple[Model, str, tuple[Losses, ...]]:
+) -> tuple[SymbolicTrace, str, tuple[Losses, ...]]:
     """Fit the calls that follow rules; return symbolic trace, origin of the grid, and dropped calls.
 
     Raises:
@@ -105,7 +105,7 @@ def lossy_model_of(
     return _mark_lossy(model, losses), evidence, losses
 
 
-def _mark_lossy(model: Model, losses: Sequence[Losses]) -> Model:
+def _mark_lossy(model: SymbolicTrace, losses: Sequence[Losses]) -> SymbolicTrace:
     """Return the formulas with a header that has the dropped events, if there are any."""
     share = max(one.share for one in losses)
     if not share:

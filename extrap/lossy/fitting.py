@@ -15,7 +15,6 @@ from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assemble_model
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.communicators import fit_families
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.calls import Reason, droppable
 from scalatrace.extrap.lossy.lcs import Content, Forest, Seq, content_of
@@ -24,6 +23,7 @@ from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.snippets.filter import apply
 from scalatrace.extrap.lossy.state import LossyState
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Lossy:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)
 
-    def model(self, check_losses: Callable[[], None]) -> Model:
+    def model(self, check_losses: Callable[[], None]) -> SymbolicTrace:
         """Fit the symbolic trace of the remaining calls.
 
         Args:
@@ -84,11 +84,11 @@ class Lossy:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
         return assemble_model(traces, self.runs, rules)
 
-    def _fitter(self, structure_only: bool) -> _Fitter:
+    def _fitter(self, structure_only: bool) -> _LossyFitter:
         """Return a fitter of the remaining calls."""
         anew = not all(state.whole for state in self.states)
         trees = [state.trees(anew) for state in self.states]
-        return _Fitter([state.trace for state in self.states], self.space, trees, structure_only)
+        return _LossyFitter([state.trace for state in self.states], self.space, trees, structure_only)
 
     def _drop(self, chosen: Sequence[Sequence[Chosen]]) -> int:
         """Drop some calls of each trace; how many went."""
@@ -157,7 +157,7 @@ class Lossy:
         for state in self.states:
             state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
 
-    def _rarest(self, fitter: _Fitter) -> list[Failure]:
+    def _rarest(self, fitter: _LossyFitter) -> list[Failure]:
         """Return the failures at the calls made least: without those, other nodes may well follow a rule."""
         totals, _ = self._sites()
         most = [
@@ -242,7 +242,7 @@ def _fold_common(seqs: Sequence[Seq], forest: Forest) -> Seq:
     return first
 
 
-class _Fitter(Fitter):
+class _LossyFitter(Fitter):
     """Fitter that continues after nodes without a rule, and keeps their errors.
 
     Who runs what how often is settled first, without parameters: what is dropped for that need not be fitted.

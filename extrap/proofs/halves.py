@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from scalatrace.escapes import clean
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.proofs.places import PeerPlace, place_of
 from scalatrace.extrap.proofs.prover import Prover
 from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, rename_variables
@@ -33,6 +32,7 @@ from scalatrace.formula.prove import Proved
 from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
 from scalatrace.trace.symbolic.field import Part
 from scalatrace.trace.symbolic.special_values import symbolic
 
@@ -150,7 +150,7 @@ def site(rule: Rule) -> str:
     return " at ".join([f"MPI_{rule.op}", *map(clean, rule.stack[:1])])
 
 
-def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:
+def halves(model: SymbolicTrace, prover: Prover, path: Path) -> Iterator[Half]:
     """Yield the halves of messages that an event sends and receives.
 
     Raises:
@@ -168,7 +168,7 @@ def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:
             yield from _half(model, prover, path, sends, flow)
 
 
-def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> Iterator[Half]:
+def _half(model: SymbolicTrace, prover: Prover, path: Path, sends: bool, flow: Flow) -> Iterator[Half]:
     rule = path[-1]
     peer = _param(rule, flow.peer)
     assert peer is not None

@@ -15,7 +15,7 @@ from scalatrace.extrap.proofs.places import PeerPlace, is_same
 from scalatrace.extrap.proofs.prover import Prover, Refuted
 from scalatrace.extrap.proofs.values import ITERATION, OWN, Unprovable
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Expr, Var, add, all_of, choose, compare, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 
 OWN_ITERATION = f"{ITERATION}{OWN}"
 """The counter of an event's own repeat."""

@@ -16,7 +16,6 @@ from time import monotonic
 from typing import Any
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.grid.model import FamilyRule, Model
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
@@ -25,10 +24,11 @@ from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
 from scalatrace.extrap.proofs.values import Unprovable, loops_of, rename_variables, total
 from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, format_text, names_in
 from scalatrace.formula.prove import Proved, available
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_counted
+from scalatrace.trace.model.symbolic import FamilyRule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -117,7 +117,7 @@ class Proofs:
         }
 
 
-def prove_model(model: Model, seconds: float) -> Proofs:
+def prove_model(model: SymbolicTrace, seconds: float) -> Proofs:
     """Prove that the calls of a model fit together.
 
     Args:
@@ -130,7 +130,7 @@ def prove_model(model: Model, seconds: float) -> Proofs:
     wrong: set[int] = set()
     cases = scenarios(model)
     for scenario in cases:
-        for rule, claim in _Scenario(model, scenario, start + seconds).open():
+        for rule, claim in _ScenarioProof(model, scenario, start + seconds).open():
             wrong.add(rule)
             unproved.setdefault((claim.site, claim.reason), claim)
     texts = dict.fromkeys(map(str, cases))
@@ -143,8 +143,8 @@ def _is_matched(path: Path) -> bool:
     return is_counted(row.name) or row.category in MATCHED or row.is_matched_probe
 
 
-class _Scenario:
-    def __init__(self, model: Model, scenario: Scenario, deadline: float) -> None:
+class _ScenarioProof:
+    def __init__(self, model: SymbolicTrace, scenario: Scenario, deadline: float) -> None:
         self.model, self.scenario = model, scenario
         self.prover = Prover(scenario, deadline)
         self.paths = list(paths(model.nodes))
@@ -180,7 +180,7 @@ class _Scenario:
             self.prover.require(f"{what} that is not negative", given, compare(">=", value, Const(0)))
 
     def _messages(self) -> Iterator[tuple[int, Open]]:
-        if "Cancel" in self.model.ops:
+        if any(op.name == "Cancel" for op in self.model.ops):
             yield from ((id(path[-1]), Open(site(path[-1]), "messages are cancelled")) for path in self.paths)
             return
         known: dict[int, list[tuple[Path, Half]]] = defaultdict(list)

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from scalatrace.extrap.grid.model import Model
 from scalatrace.formula import Compare, Cond, Const, Expr, Var, add, format_text, mul, sub
 from scalatrace.formula.domain import Domain
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 
 MAX_RATIOS = 2
@@ -38,7 +38,7 @@ class Scenario:
         powers: whether all sides are powers of two.
     """
 
-    model: Model
+    model: SymbolicTrace
     sides: tuple[Expr, ...]
     least: dict[str, int]
     powers: bool
@@ -158,7 +158,7 @@ def mixed_radix(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
     return result
 
 
-def scenarios(model: Model) -> list[Scenario]:
+def scenarios(model: SymbolicTrace) -> list[Scenario]:
     """Return the sizes to prove a model for, related as those of the traces.
 
     Sides that are in the same few ratios in all traces stay so; others are independent.

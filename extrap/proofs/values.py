@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scalatrace.extrap.grid.model import Rule
 from scalatrace.extrap.proofs.scenario import OTHER, Scenario
 from scalatrace.formula import (
     FALSE,
@@ -27,7 +26,8 @@ from scalatrace.formula import (
     number,
     sub,
 )
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
+from scalatrace.trace.model.symbolic import Rule
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
 

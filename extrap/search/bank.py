@@ -210,7 +210,9 @@ class Bank:
     def _unknown(self, hashes: Ints) -> Ints:
         """Return which hashes no formula has, in order, and each of them once."""
         different, first = np.unique(hashes, return_index=True)
-        new = [at for key, at in zip(different.tolist(), first.tolist(), strict=True) if key not in self._seen]
+        new = [
+            at for key, at in zip(different.tolist(), first.tolist(), strict=True) if key not in self._seen
+        ]
         return np.sort(np.array(new, dtype=np.int64))
 
     def _group(self, bits: int, unit: Unit) -> _Group | None:

@@ -13,7 +13,7 @@ from itertools import permutations
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.costs import formula_bits
 from scalatrace.formula import Choose, Cond, Expr, Value, Var, children, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.symbolic.counters import is_counter
 
 __all__ = ["shared_parts"]

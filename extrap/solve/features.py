@@ -13,7 +13,6 @@ from math import prod
 from operator import add, mul
 
 from scalatrace.formula import (
-    FUNCTIONS,
     Called,
     Choose,
     Compare,
@@ -25,12 +24,10 @@ from scalatrace.formula import (
     names_in,
     parse_number,
 )
-from scalatrace.trace.symbolic.counters import NAMED, counter_names
-from scalatrace.trace.symbolic.grid import NAMES
+from scalatrace.trace.symbolic.grid import GRID_NAMES
 
 __all__ = [
     "GRID_ONLY",
-    "RESERVED",
     "Feature",
     "Names",
     "Structure",
@@ -39,12 +36,6 @@ __all__ = [
     "parts_between",
     "torus",
 ]
-
-GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
-"""Sizes of a grid, and a rank's coordinates in it."""
-
-RESERVED = GRID_NAMES.union(["P", "r", "i", *counter_names(NAMED), "choose", "item", *FUNCTIONS])
-"""Names that formulas use themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.timing.trends import State, Trends
-from scalatrace.trace.model.rules import Model, StatRule
+from scalatrace.trace.model.symbolic import StatRule, SymbolicTrace
 
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
@@ -30,7 +30,7 @@ class Law:
     terms: tuple[tuple[float, float, int], ...] = ()
 
 
-def laws(model: Model, choice: str | None = None) -> Callable[[StatRule], Law | None]:
+def laws(model: SymbolicTrace, choice: str | None = None) -> Callable[[StatRule], Law | None]:
     """The laws of a symbolic trace's computations; None where nothing was measured.
 
     As when a trace is made of it: what follows no function that the traces confirm stays.
@@ -39,13 +39,13 @@ def laws(model: Model, choice: str | None = None) -> Callable[[StatRule], Law | 
         UsageError: no such timing model.
     """
     trends = Trends(model, choice)
-    at = next((i for i, (name, _) in enumerate(model.stats) if name == COMPUTE), None)
+    at = model.stat_index.get(COMPUTE)
 
     def law(stat: StatRule) -> Law | None:
         trend = None if at is None else trends.trend("", stat.histograms, at)
         if at is None or trend is None:
             return None
-        unit, last, curve = model.stats[at][1], trend.samples[max(trend.samples)], trend.curve
+        unit, last, curve = model.stats[at].resolution, trend.samples[max(trend.samples)], trend.curve
         if trend.state is not State.FOLLOWS:
             return Law(last.scaled(unit))
         factors = [term.factors[0] for term in curve.form.terms]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from scalatrace.operations import communicates
-from scalatrace.trace.model.rules import Model, Rule, StatRule, events
+from scalatrace.trace.model.symbolic import Rule, StatRule, SymbolicTrace, events
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.phases import at_one_point
 from scalatrace.trace.query.load import COMPUTE
@@ -21,16 +21,16 @@ PhaseRow = tuple[int, int]
 """id of the histograms of one event after one predecessor, and the number of a statistic."""
 
 
-def phase_rows(model: Model) -> frozenset[PhaseRow]:
+def phase_rows(model: SymbolicTrace) -> frozenset[PhaseRow]:
     """Return the times of start-up and shut-down; none where the program communicates at one point only."""
-    stats = [at for at, (name, _) in enumerate(model.stats) if name in TIMES]
+    stats = [at for name, at in model.stat_index.items() if name in TIMES]
     leaves = list(events(model.nodes))
     first, last = (list(_outer(model.nodes, backward)) for backward in (False, True))
     inside = {id(leaf) for leaf in (*first, *last)}
     outside = {_key(leaf) for leaf in leaves if id(leaf) not in {id(one) for one in first}}
     before = {None, *(_key(leaf) for leaf in first)} - outside
     rows = {(id(stat.histograms), at) for leaf in (*first, *last) for stat in leaf.stats for at in stats}
-    compute = [at for at in stats if model.stats[at][0] == COMPUTE]
+    compute = [at for at in stats if model.stats[at].name == COMPUTE]
     later = (leaf for leaf in leaves if id(leaf) not in inside)
     after = (stat for leaf in later for stat in leaf.stats if stat.pred in before)
     rows |= {(id(stat.histograms), at) for stat in after for at in compute}
@@ -50,9 +50,9 @@ def _outer(nodes: Sequence[Rule], backward: bool) -> Iterator[Rule]:
         yield from below
 
 
-def _communicates_once(model: Model, leaves: Sequence[Rule], rows: set[PhaseRow]) -> bool:
+def _communicates_once(model: SymbolicTrace, leaves: Sequence[Rule], rows: set[PhaseRow]) -> bool:
     """Whether the largest trace computes next to nothing between few communicating calls."""
-    at = next((i for i, (name, _) in enumerate(model.stats) if name == COMPUTE), None)
+    at = model.stat_index.get(COMPUTE)
     if at is None:
         return False
     whole = inside = calls = 0.0
@@ -65,7 +65,7 @@ def _communicates_once(model: Model, leaves: Sequence[Rule], rows: set[PhaseRow]
     return at_one_point(whole - inside, inside, calls / max(1, _ranks(model)))
 
 
-def _ranks(model: Model) -> int:
+def _ranks(model: SymbolicTrace) -> int:
     return max((prod(dims) for dims, _ in model.seen), default=1)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.extrap.timing.extremes import slowest_interval
 from scalatrace.extrap.timing.trends import MIN_RUNS, Trend, Trends
 from scalatrace.stats.bootstrap import PredictionInterval
 from scalatrace.stats.curve import LEVEL, Curve
 from scalatrace.stats.forms import Scale, as_row
+from scalatrace.trace.model.symbolic import Rule, SymbolicTrace
 from scalatrace.trace.symbolic.format_formula import format_where
 
 __all__ = ["STATS", "FittedMean", "TimingRow", "fitted_means", "timing_row", "timing_rows"]
@@ -99,7 +99,7 @@ def timing_row(
 
 
 def timing_rows(
-    model: Model, nprocs: int, choice: str | None = None, run_noise: float = 0.0
+    model: SymbolicTrace, nprocs: int, choice: str | None = None, run_noise: float = 0.0
 ) -> list[TimingRow]:
     """A row per call site, predecessor and time that has samples in at least two traces, the longest first.
 
@@ -138,7 +138,7 @@ class FittedMean:
 
 
 def fitted_means(
-    model: Model, choice: str | None = None, run_noise: float = 0.0, limit: int | None = None
+    model: SymbolicTrace, choice: str | None = None, run_noise: float = 0.0, limit: int | None = None
 ) -> list[FittedMean]:
     """Fit all means that have samples in at least two traces, the longest first.
 
@@ -154,17 +154,17 @@ def fitted_means(
     weighed = []
     for rule, conditions in _conditional_events(model.nodes, ()):
         for stat in rule.stats:
-            for at, (name, resolution) in enumerate(model.stats):
+            for at, measured in enumerate(model.stats):
                 samples = trends.samples(stat.histograms, at)
-                if name in STATS and len(samples) >= MIN_RUNS and not trends.is_small(samples, at):
-                    weighed.append((samples[max(samples)].total, (rule, at, resolution, stat, conditions)))
+                if measured.name in STATS and len(samples) >= MIN_RUNS and not trends.is_small(samples, at):
+                    weighed.append((samples[max(samples)].total, (rule, at, stat, conditions)))
     weighed.sort(key=lambda item: -item[0])
     result = []
-    for _, (rule, at, resolution, stat, conditions) in weighed[:limit]:
-        op, stack, name = rule.op or "", tuple(rule.stack), trends.names[at]
+    for _, (rule, at, stat, conditions) in weighed[:limit]:
+        op, stack, measured = rule.op or "", tuple(rule.stack), model.stats[at]
         trend = trends.trend(op, stat.histograms, at)
         assert trend is not None
-        result.append(FittedMean(op, stack, name, resolution, trend, stat.pred, conditions))
+        result.append(FittedMean(op, stack, measured.name, measured.resolution, trend, stat.pred, conditions))
     return result
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.extrap.grid.model import Model, events
 from scalatrace.extrap.timing.trends import Rows, State, Trend, Trends
 from scalatrace.extrap.workers import each
 from scalatrace.stats.curve import Curve
+from scalatrace.trace.model.symbolic import SymbolicTrace, events
 
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
@@ -61,7 +61,7 @@ class Times:
         workers: processes that share the fits.
     """
 
-    def __init__(self, model: Model, nprocs: int, trends: Trends, workers: int = 1) -> None:
+    def __init__(self, model: SymbolicTrace, nprocs: int, trends: Trends, workers: int = 1) -> None:
         self.nprocs, self.trends = nprocs, trends
         self._known: dict[int, tuple[Estimate | None, ...]] = {}
         if workers > 1:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from scalatrace.extrap.grid.model import Model, events
 from scalatrace.extrap.timing.phases import phase_rows
 from scalatrace.extrap.timing.report import STATS
+from scalatrace.trace.model.symbolic import SymbolicTrace, events
 
 __all__ = ["Total", "chosen_inputs", "site_times"]
 
@@ -36,7 +36,7 @@ class SiteTimes:
     totals: dict[int, Total] = field(default_factory=dict)
 
 
-def chosen_inputs(model: Model, inputs: Mapping[str, int]) -> dict[int, int]:
+def chosen_inputs(model: SymbolicTrace, inputs: Mapping[str, int]) -> dict[int, int]:
     """Return ranks -> number of a trace; of traces of as many ranks, one with these parameters or the last.
 
     Args:
@@ -50,7 +50,7 @@ def chosen_inputs(model: Model, inputs: Mapping[str, int]) -> dict[int, int]:
     return dict(sorted(chosen.items()))
 
 
-def site_times(model: Model, chosen: Mapping[int, int]) -> list[SiteTimes]:
+def site_times(model: SymbolicTrace, chosen: Mapping[int, int]) -> list[SiteTimes]:
     """Return the call sites in the order of the program, without times of start-up and shut-down.
 
     Args:
@@ -64,7 +64,8 @@ def site_times(model: Model, chosen: Mapping[int, int]) -> list[SiteTimes]:
         for stat in rule.stats:
             for n, number in chosen.items():
                 row = stat.histograms[number]
-                for at, ((name, resolution), histogram) in enumerate(zip(model.stats, row, strict=False)):
+                for at, (measured, histogram) in enumerate(zip(model.stats, row, strict=False)):
+                    name, resolution = measured.name, measured.resolution
                     if histogram is None or name not in STATS or (id(stat.histograms), at) in phases:
                         continue
                     total = site.totals.setdefault(n, Total())

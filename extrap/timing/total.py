@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import isfinite
 
-from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.rules import Estimate, Times
 from scalatrace.extrap.timing.trends import MIN_RUNS, Rows, State
 from scalatrace.stats.forms import Points
 from scalatrace.stats.interval_width import is_vague
 from scalatrace.stats.trend_test import constant_curve
+from scalatrace.trace.model.symbolic import Rule, SymbolicTrace, events
 from scalatrace.trace.model.trace import Trace
 
 STATS = ("compute_ns", "comm_ns")
@@ -63,7 +63,7 @@ class PoorFit:
     formula: str
 
 
-def total_times(model: Model, times: Times, trace: Trace) -> list[TotalTime]:
+def total_times(model: SymbolicTrace, times: Times, trace: Trace) -> list[TotalTime]:
     """Return the total time of each statistic; of one without samples in two traces there is none.
 
     The total is the sum over all calls of the result between start-up and shut-down. Errors of single calls
@@ -160,7 +160,7 @@ def _constant_interval(seen: dict[int, float]) -> tuple[float, float]:
     return low / last, high / last
 
 
-def poor_fits(model: Model, times: Times) -> list[PoorFit]:
+def poor_fits(model: SymbolicTrace, times: Times) -> list[PoorFit]:
     """Return the calls with most of the predicted time that follow a curve, but not well."""
     result = []
     for at, name, resolution in _stats(model):
@@ -177,11 +177,11 @@ def poor_fits(model: Model, times: Times) -> list[PoorFit]:
     return sorted(result, key=lambda one: -one.share)
 
 
-def _stats(model: Model) -> Iterator[tuple[int, str, float]]:
-    return ((at, name, resolution) for at, (name, resolution) in enumerate(model.stats) if name in STATS)
+def _stats(model: SymbolicTrace) -> Iterator[tuple[int, str, float]]:
+    return ((at, stat.name, stat.resolution) for at, stat in enumerate(model.stats) if stat.name in STATS)
 
 
-def _estimates(model: Model, times: Times, at: int) -> Iterator[tuple[Rule, Rows, Estimate]]:
+def _estimates(model: SymbolicTrace, times: Times, at: int) -> Iterator[tuple[Rule, Rows, Estimate]]:
     """Yield event, histograms of the traces and estimate, where there are samples."""
     for rule in events(model.nodes):
         for stat in rule.stats:

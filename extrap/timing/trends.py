@@ -14,7 +14,6 @@ from itertools import accumulate
 from math import inf, prod
 from typing import Any
 
-from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.timing.extremes import stretched
 from scalatrace.extrap.timing.joint import HistogramModel, fit_histograms, mean_points, with_expected_count
 from scalatrace.extrap.timing.phases import phase_rows
@@ -23,6 +22,7 @@ from scalatrace.operations import may_wait
 from scalatrace.stats.curve import Curve
 from scalatrace.stats.forms import Points
 from scalatrace.stats.trend_test import confirmed_trend, constant_curve, falling, is_steady
+from scalatrace.trace.model.symbolic import SymbolicTrace, histograms
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 from scalatrace.trace.values.histogram import Histogram
@@ -122,9 +122,9 @@ class Trends:
         UsageError: an unknown timing model.
     """
 
-    def __init__(self, model: Model, choice: str | None = None, run_noise: float = 0.0) -> None:
+    def __init__(self, model: SymbolicTrace, choice: str | None = None, run_noise: float = 0.0) -> None:
         self.choice, self.run_noise = timing_model(choice), run_noise
-        self.names = [name for name, _ in model.stats]
+        self.names = [stat.name for stat in model.stats]
         self.shared_cores = OVERSUBSCRIBED in model.meta
         self._seen = [prod(dims) for dims, _ in model.seen]
         self._least = _least_totals(histograms(model))

@@ -70,7 +70,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         thread_level=str(archive.metadata.get("thread_level", "")),
         doubts="; ".join(text for level, fit in fits.items() for text in _doubts(level, fit)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
-        measured_up_to_bytes=max(each.nbytes for each in archive.of("pingpong", levels[-1])),
+        measured_up_to_bytes=max(measurement.nbytes for measurement in archive.of("pingpong", levels[-1])),
         network=fits["network" if several else "memory"].network,
         memory=fits["memory"].network if several and "memory" in fits else None,
         reduce_per_byte_ns=round(_per_byte_ns(archive.of("reduce_local")), 6),
@@ -117,11 +117,11 @@ def _per_entry_ns(archive: Archive, level: str) -> float:
 
 
 def _collectives(measurements: Sequence[Measurement]) -> tuple[CollectiveTime, ...]:
-    result = []
+    times = []
     for name, ranks in sorted({(m.name, m.params.get("ranks", 0)) for m in measurements}):
         matching = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
-        result += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(matching).items()]
-    return tuple(result)
+        times += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(matching).items()]
+    return tuple(times)
 
 
 def kernels_of(archives: Sequence[Archive]) -> KernelModels:
@@ -158,8 +158,8 @@ def cluster_of(archives: Sequence[Archive], kernel: str = "dgemm") -> Cluster:
 
 
 def _calls(archives: Sequence[Archive]) -> dict[str, list[KernelCall]]:
-    result: dict[str, list[KernelCall]] = {}
+    calls: dict[str, list[KernelCall]] = {}
     for archive in archives:
         for m in archive.of("kernel"):
-            result.setdefault(m.name, []).extend(KernelCall(dict(m.params), ns, m.host) for ns in m.ns)
-    return result
+            calls.setdefault(m.name, []).extend(KernelCall(dict(m.params), ns, m.host) for ns in m.ns)
+    return calls

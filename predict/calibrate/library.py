@@ -55,9 +55,9 @@ class Measures:
         """Call a function of this rank alone. Returns `count` durations."""
         return self._call(name, *arguments, count=count)
 
-    def collective(self, which: int, nbytes: int, repeats: int) -> list[float]:
+    def collective(self, number: int, nbytes: int, repeats: int) -> list[float]:
         """Call a collective operation on all ranks. Returns durations, on rank 0."""
-        return self._call("collective", self._handle, which, nbytes, repeats, count=repeats)
+        return self._call("collective", self._handle, number, nbytes, repeats, count=repeats)
 
     def _call(self, name: str, *arguments: float, count: int) -> list[float]:
         values = (ctypes.c_double * count)()

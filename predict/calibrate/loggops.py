@@ -136,7 +136,7 @@ class NetworkFit:
     disturbed: float
 
 
-def _fit(points: Series, known: Sequence[int], max_breakpoints: int) -> tuple[PiecewiseLinear, Series]:
+def _fit(points: Series, breakpoints: Sequence[int], max_breakpoints: int) -> tuple[PiecewiseLinear, Series]:
     """Fit a series; sizes off by more than a factor do not count. Returns the others, too.
 
     All repeats of such a size were interrupted, or none while the repeats of its neighbours were. The
@@ -144,11 +144,11 @@ def _fit(points: Series, known: Sequence[int], max_breakpoints: int) -> tuple[Pi
     """
     sizes, ns = points
     while True:
-        function = fit_piecewise(sizes, ns, known=known, max_breakpoints=max_breakpoints)
+        function = fit_piecewise(sizes, ns, breakpoints=breakpoints, max_breakpoints=max_breakpoints)
         ratios = [time / function.at(size) for size, time in zip(sizes, ns, strict=True)]
         kept = [i for i, ratio in enumerate(ratios) if 1 / OUTLIER < ratio < OUTLIER]
         if len(kept) in (len(sizes), 0) or len(kept) < MIN_SIZES:
-            return _starting_at(function, known, sizes), (sizes, ns)
+            return _starting_at(function, breakpoints, sizes), (sizes, ns)
         sizes, ns = [sizes[i] for i in kept], [ns[i] for i in kept]
 
 
@@ -172,10 +172,10 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
                 f"the archive has {len(sizes)} sizes of {kind} ({level}); {MIN_SIZES} are needed"
             )
     eager = _thresholds(archive, level)
-    known = sorted({size + 1 for size in eager.values()})
+    breakpoints = sorted({size + 1 for size in eager.values()})
     limit = eager.get("eager")
-    pingpong_fit, counted = _fit(pingpong, known, MAX_BREAKPOINTS)
-    sending, _ = _fit(send, known, MAX_OVERHEAD_BREAKPOINTS)
+    pingpong_fit, counted = _fit(pingpong, breakpoints, MAX_BREAKPOINTS)
+    sending, _ = _fit(send, breakpoints, MAX_OVERHEAD_BREAKPOINTS)
     receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
     lines = _joint_lines(counted, [int(piece.from_x) for piece in pingpong_fit.pieces], pingpong_fit.at)
     segments = _segments(lines, sending, receiving, limit)
@@ -191,9 +191,11 @@ def _thresholds(archive: Archive, level: str) -> dict[str, int]:
     return {m.name: max(m.nbytes, 0) for m in thresholds if not m.params.get("all")}
 
 
-def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequence[int]) -> PiecewiseLinear:
+def _starting_at(
+    function: PiecewiseLinear, breakpoints: Sequence[int], measured: Sequence[int]
+) -> PiecewiseLinear:
     """Move breakpoints to whole bytes, and from the first size measured above a known one to that one."""
-    first = {min((size for size in measured if size >= start), default=start): start for start in known}
+    first = {min((size for size in measured if size >= start), default=start): start for start in breakpoints}
     pieces = (replace(p, from_x=first.get(ceil(p.from_x), ceil(p.from_x))) for p in function.pieces[1:])
     return replace(function, pieces=(replace(function.pieces[0], from_x=0), *pieces))
 
@@ -207,12 +209,12 @@ def _segments(
     """Split the time of messages into overheads, latency and transfer, segment by segment."""
     functions = [function for function in (sending, receiving) if function]
     starts = {int(piece.from_x) for function in functions for piece in function.pieces}
-    result: list[Segment] = []
+    segments: list[Segment] = []
     for start in sorted(starts | {line.from_bytes for line in lines}):
-        line = lines[bisect_right(lines, start, key=lambda each: each.from_bytes) - 1]
-        before = result[-1].latency_ns if result else MIN_LATENCY_SHARE * line.fixed_ns
-        result.append(_segment(start, line, before, sending, receiving, limit))
-    return result
+        line = lines[bisect_right(lines, start, key=lambda line_segment: line_segment.from_bytes) - 1]
+        before = segments[-1].latency_ns if segments else MIN_LATENCY_SHARE * line.fixed_ns
+        segments.append(_segment(start, line, before, sending, receiving, limit))
+    return segments
 
 
 def _segment(
@@ -266,14 +268,14 @@ def _members(segments: Sequence[Segment], sizes: Sequence[int]) -> list[list[int
 def _with_gaps(segments: list[Segment], burst: Series) -> list[Segment]:
     """Add g where messages of a burst follow each other more slowly than transfer and overheads explain."""
     sizes, intervals = burst
-    result = []
+    extended = []
     for segment, members in zip(segments, _members(segments, sizes), strict=True):
         unexplained = [i for i in members if _busy_ns(segment, sizes[i]) < (1 - UNEXPLAINED) * intervals[i]]
         if 2 * len(unexplained) > len(members):
             gaps = sorted(intervals[i] for i in unexplained)
             segment = replace(segment, gap_ns=gaps[len(gaps) // 4])
-        result.append(segment)
-    return result
+        extended.append(segment)
+    return extended
 
 
 def _busy_ns(segment: Segment, nbytes: int) -> float:
@@ -289,15 +291,15 @@ def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) ->
     """Add the relative deviation of repeats of the same size: half the range of the middle 68 %."""
     durations = by_size(measurements)
     sizes = list(durations)
-    result = []
+    extended = []
     for segment, members in zip(segments, _members(segments, sizes), strict=True):
         durations_of_segment = [durations[sizes[i]] for i in members]
         ratios = [
             ns / typical(repeats) for repeats in durations_of_segment for ns in select_undisturbed(repeats)
         ]
         low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
-        result.append(replace(segment, relative_noise=float(high - low) / 2))
-    return result
+        extended.append(replace(segment, relative_noise=float(high - low) / 2))
+    return extended
 
 
 def _with_rendezvous(segments: list[Segment], limit: int | None) -> Network:
@@ -325,7 +327,7 @@ def _check(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
 
 def _round(segment: Segment) -> Segment:
     """Round to digits that people can read: 0.1 ns, and a millionth of a ns per byte."""
-    names = [each.name for each in fields(segment) if each.name != "from_bytes"]
+    names = [member.name for member in fields(segment) if member.name != "from_bytes"]
     digits = {name: 6 if "per_byte" in name else 4 if name == "relative_noise" else 1 for name in names}
     values = {name: round(max(0.0, float(getattr(segment, name))), n) for name, n in digits.items()}
     return Segment(segment.from_bytes, **values)

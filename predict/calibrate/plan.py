@@ -117,12 +117,14 @@ def plan(
 
 
 def _between_two(level: str, sizes: list[int], eager: int | None) -> list[Experiment]:
-    result = [
+    experiments = [
         Experiment(kind, level, nbytes=size) for kind in ("pingpong", "send", "burst") for size in sizes
     ]
     # A rendezvous message does not arrive before its receive: MPI_Recv is no overhead there.
-    result += [Experiment("recv", level, nbytes=size) for size in sizes if eager is None or size <= eager]
-    return result + [Experiment("unexpected", level, params={"entries": n}) for n in ENTRIES]
+    experiments += [
+        Experiment("recv", level, nbytes=size) for size in sizes if eager is None or size <= eager
+    ]
+    return experiments + [Experiment("unexpected", level, params={"entries": n}) for n in ENTRIES]
 
 
 def largest(holds: Callable[[int], bool], limit: int) -> int | None:

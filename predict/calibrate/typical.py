@@ -28,7 +28,7 @@ def select_undisturbed(ns: Sequence[float]) -> list[float]:
     most repeats, so the median would be one of them.
     """
     limit = FACTOR * max(float(np.percentile(ns, LOW_PERCENTILE)), SHORTEST_NS)
-    return [max(each, SHORTEST_NS) for each in ns if each <= limit]
+    return [max(time, SHORTEST_NS) for time in ns if time <= limit]
 
 
 def typical(ns: Sequence[float]) -> float:
@@ -41,9 +41,9 @@ def by_size(
 ) -> Mapping[int, list[float]]:
     """Return all durations of each size, over repeats and visits."""
     durations: dict[int, list[float]] = {}
-    for each in measurements:
-        if each.ns:
-            durations.setdefault(size(each), []).extend(each.ns)
+    for measurement in measurements:
+        if measurement.ns:
+            durations.setdefault(size(measurement), []).extend(measurement.ns)
     return dict(sorted(durations.items()))
 
 

@@ -35,8 +35,8 @@ def scale_platform(platform: Platform, **factors: float) -> Platform:
     """
     for name, factor in factors.items():
         if name not in _FACTORS:
-            known = ", ".join(_FACTORS) + did_you_mean(name, _FACTORS)
-            raise UsageError(f"{name}: no parameter to scale; known: {known}")
+            names = ", ".join(_FACTORS) + did_you_mean(name, _FACTORS)
+            raise UsageError(f"{name}: no parameter to scale; known: {names}")
         if not 0 <= factor < float("inf") or (name == "bandwidth" and factor == 0):
             raise UsageError(f"{name}={factor:g}: factors must be positive numbers")
     full = {name: factors.get(name, 1.0) for name in _FACTORS}

@@ -230,7 +230,7 @@ class _Accounts:
 
 
 def _integers(sums: Iterable[binding.Sum]) -> Sums:
-    return np.array([(each.high << 64) + each.low for each in sums], dtype=object)
+    return np.array([(wide_sum.high << 64) + wide_sum.low for wide_sum in sums], dtype=object)
 
 
 class Simulator:

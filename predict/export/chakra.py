@@ -132,9 +132,9 @@ def write_chakra(lowering: TraceLowering, folder: Path) -> None:
 
 def messages(lowering: TraceLowering, rank: int, number: int, groups: ProcessGroups) -> Iterator[bytes]:
     """Yield the messages of a rank, the metadata first."""
-    known = types()
-    yield known.metadata(version="1.0.0").SerializeToString()
-    nodes = _Nodes(known, number, groups)
+    node_types = types()
+    yield node_types.metadata(version="1.0.0").SerializeToString()
+    nodes = _Nodes(node_types, number, groups)
     for action in lowering.actions(rank):
         node = nodes.of(action)
         if node is not None:
@@ -153,8 +153,8 @@ def _delimit(message: bytes) -> bytes:
 class _Nodes:
     """Makes the nodes of one rank."""
 
-    def __init__(self, known: Types, number: int, groups: ProcessGroups) -> None:
-        self._types, self._number, self._groups = known, number, groups
+    def __init__(self, node_types: Types, number: int, groups: ProcessGroups) -> None:
+        self._types, self._number, self._groups = node_types, number, groups
         self._order, self._rest_us = ProgramOrder(beginnings=False), 0.0
 
     def of(self, action: LoweredAction) -> Any:

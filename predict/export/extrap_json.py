@@ -96,7 +96,7 @@ def _seconds(trace: Trace, event: Event, stat: str) -> float:
     index = trace.stat_index.get(stat)
     if index is None:
         return 0.0
-    histograms = (each.histograms[index] for each in event.stats if index < len(each.histograms))
+    histograms = (stats.histograms[index] for stats in event.stats if index < len(stats.histograms))
     return sum(h.total for h in histograms if h is not None) * trace.stats[index].resolution * 1e-9
 
 

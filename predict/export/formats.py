@@ -83,7 +83,7 @@ def _formats() -> dict[str, Format]:
         Format("paraver", "Paraver trace (.prv, .pcf, .row)", "events", False, 130),
         Format("extrap", "experiment of several traces, for Extra-P (JSON)", "experiment", False, 0),
     ]
-    return {each.name: each for each in listed}
+    return {export_format.name: export_format for export_format in listed}
 
 
 FORMATS = _formats()
@@ -133,7 +133,7 @@ def size_of(output: str) -> int:
     """Return the bytes of a file, or of all files in a folder."""
     path = Path(output)
     return sum(
-        each.stat().st_size for each in (path.rglob("*") if path.is_dir() else [path]) if each.is_file()
+        entry.stat().st_size for entry in (path.rglob("*") if path.is_dir() else [path]) if entry.is_file()
     )
 
 

@@ -60,6 +60,6 @@ def _message(message: SendMessage | RecvMessage) -> str:
 
 def _statement(order: ProgramOrder, needs: Dependencies, text: str) -> Iterator[str]:
     yield f"l{order.last}: {text}"
-    yield from (f"l{order.last} requires l{each}" for each in needs.ended)
+    yield from (f"l{order.last} requires l{number}" for number in needs.ended)
     if needs.begun is not None:
         yield f"l{order.last} irequires l{needs.begun}"

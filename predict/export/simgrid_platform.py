@@ -36,8 +36,8 @@ def platform_xml(platform: Platform, nranks: int, contention: bool = False) -> s
     """
     segments = _segments(platform.network)
     first = segments[0]
-    latency = first.latency_ns or max(each.latency_ns for each in segments)
-    per_byte = first.per_byte_ns or max(each.per_byte_ns for each in segments)
+    latency = first.latency_ns or max(segment.latency_ns for segment in segments)
+    per_byte = first.per_byte_ns or max(segment.per_byte_ns for segment in segments)
     memory = _segments(platform.memory or platform.network)[0]
     cores = max(platform.ranks_per_node or nranks, 1) if _shares_hosts(platform) else 1
     properties = {

@@ -24,7 +24,7 @@ CallPlace = tuple[str, int, int]
 def parse_kernel(text: str) -> tuple[str, list[str]]:
     """Return the name and the parameters of a kernel that is marked as `dgemm(m,n,k)`."""
     name, _, parameters = text.partition("(")
-    return name, [each.strip() for each in parameters.rstrip(")").split(",") if each.strip()]
+    return name, [parameter.strip() for parameter in parameters.rstrip(")").split(",") if parameter.strip()]
 
 
 def annotated_calls(trace: Trace) -> dict[str, list[KernelCall]]:
@@ -74,10 +74,10 @@ def _pair_by_rank(params: Sequence[dict[str, int]], histogram: Histogram) -> Ite
     """Pair sizes and times by rank, in about SHOWN_CALLS calls that stand for all."""
     ordered = sorted(params, key=lambda element: prod(element.values()))
     bins = sorted(histogram.drawn_bins, key=lambda element: element.mean)
-    total, before = sum(each.count for each in bins), 0
-    for each in bins:
-        shown = max(1, min(each.count, round(SHOWN_CALLS * each.count / total)))
-        for i, ns in enumerate(each.slices(shown)):
-            at = (before + (i + 0.5) / shown * each.count) / total
-            yield KernelCall(ordered[int(at * len(ordered))], ns, count=each.count / shown)
-        before += each.count
+    total, before = sum(histogram_bin.count for histogram_bin in bins), 0
+    for histogram_bin in bins:
+        shown = max(1, min(histogram_bin.count, round(SHOWN_CALLS * histogram_bin.count / total)))
+        for i, ns in enumerate(histogram_bin.slices(shown)):
+            at = (before + (i + 0.5) / shown * histogram_bin.count) / total
+            yield KernelCall(ordered[int(at * len(ordered))], ns, count=histogram_bin.count / shown)
+        before += histogram_bin.count

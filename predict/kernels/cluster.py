@@ -189,10 +189,10 @@ def fit_cluster(
     Raises:
         UsageError: there are fewer than two nodes.
     """
-    names = sorted({each.node for each in observed})
+    names = sorted({fit.node for fit in observed})
     if len(names) < _MIN_NODES:
         raise UsageError(f"a cluster is fitted to 2 nodes or more; observed: {', '.join(names) or 'none'}")
-    days = [np.array([each.parameters for each in observed if each.node == node]) for node in names]
+    days = [np.array([fit.parameters for fit in observed if fit.node == node]) for node in names]
     means = np.array([node.mean(axis=0) for node in days])
     day, per_node = _within(days)
     groups = group_values(means[:, 0], max_groups, _MIN_NODES)

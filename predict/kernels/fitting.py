@@ -70,16 +70,16 @@ def fit_kernel(
 
 
 def _list_means(
-    known: Sequence[str], chosen: str | None, calls: Sequence[KernelCall], parameters: tuple[str, ...]
+    means: Sequence[str], chosen: str | None, calls: Sequence[KernelCall], parameters: tuple[str, ...]
 ) -> list[str]:
     """Return the means to try: those that the calls can determine."""
     if chosen is not None:
-        if chosen not in known:
-            raise UsageError(f"model {chosen!r} is unknown; use one of {', '.join(known)}")
+        if chosen not in means:
+            raise UsageError(f"model {chosen!r} is unknown; use one of {', '.join(means)}")
         return [chosen]
     distinct = len({tuple(call.params.values()) for call in calls})
-    enough = [m for m in known if len(terms_of(m, parameters)) * MIN_CALLS_PER_TERM <= distinct]
-    return enough or [known[0]]
+    enough = [m for m in means if len(terms_of(m, parameters)) * MIN_CALLS_PER_TERM <= distinct]
+    return enough or [means[0]]
 
 
 def _best(
@@ -88,7 +88,7 @@ def _best(
     parameters = tuple(calls[0].params)
     ns = np.array([call.ns for call in calls])
     counts = np.array([call.count for call in calls])
-    results = []
+    fits = []
     for model in models:
         terms = terms_of(model, parameters)
         design = _design(terms, calls)
@@ -102,8 +102,8 @@ def _best(
             score = _misfit(ns - fitted, sigma, counts) + count * float(np.log(len(ns)))
             shown = "N-0" if noise == "N-0" else kind
             polynomials = _polynomial(terms, mean), _polynomial(terms, deviation)
-            results.append((KernelModel(name, parameters, model, shown, *polynomials, host), score))
-    return min(results, key=lambda result: result[1])
+            fits.append((KernelModel(name, parameters, model, shown, *polynomials, host), score))
+    return min(fits, key=lambda result: result[1])
 
 
 def _polynomial(terms: Sequence[str], coefficients: Floats) -> Polynomial:

@@ -102,9 +102,9 @@ class KernelModel:
     host: str = ""
 
     def __post_init__(self) -> None:
-        for value, known in ((self.model, MEANS), (self.noise, NOISES)):
-            if value not in known:
-                raise UsageError(f"kernel {self.name}: {value!r} is unknown; use one of {', '.join(known)}")
+        for value, choices in ((self.model, MEANS), (self.noise, NOISES)):
+            if value not in choices:
+                raise UsageError(f"kernel {self.name}: {value!r} is unknown; use one of {', '.join(choices)}")
 
     def duration_ns(self, params: Mapping[str, float], random: np.random.Generator | None = None) -> float:
         """Return the mean duration, or a drawn one. Raises UsageError when a parameter is missing."""

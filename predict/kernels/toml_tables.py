@@ -33,11 +33,11 @@ def check_table(raw: object, types: Mapping[str, type], where: str, path: str | 
     """
     if not isinstance(raw, dict):
         raise FormatError(f"{where} must be a table", path)
-    known = {key.removesuffix("?"): kind for key, kind in types.items()}
+    kinds = {key.removesuffix("?"): kind for key, kind in types.items()}
     for key, value in raw.items():
-        if key not in known:
-            raise FormatError(f"{where}.{key}: unknown key; known: {', '.join(known)}", path)
-        kind = known[key]
+        if key not in kinds:
+            raise FormatError(f"{where}.{key}: unknown key; known: {', '.join(kinds)}", path)
+        kind = kinds[key]
         accepted = (int, float) if kind is float else kind
         if not isinstance(value, accepted) or isinstance(value, bool):
             raise FormatError(f"{where}.{key} is {value!r}; expected {_NAMES[kind]}", path)

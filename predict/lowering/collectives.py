@@ -159,7 +159,7 @@ class LoweredCollectives:
     def _flush(self, family: int, count: int, exchange: RequestNumbers) -> list[LoweredAction]:
         waiting = self._late.get(family, [])
         ready, self._late[family] = waiting[:count], waiting[count:]
-        return [action for each in ready for action in self._lower(each.call, exchange)]
+        return [action for collective in ready for action in self._lower(collective.call, exchange)]
 
     def _lower(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         if operation(call.op).category is Category.NEIGHBOUR:
@@ -239,10 +239,10 @@ class LoweredCollectives:
             return (comm.members, comm.rank, False) if comm.size > 1 else None
         position = self._messages.number(rank)
         members = [self._messages.number(comm.members[i]) for i in self._kept(comm)]
-        known = [number for number in members if number is not None]
+        present = [number for number in members if number is not None]
         return (
-            (known, known.index(position), len(known) < comm.size)
-            if position is not None and len(known) > 1
+            (present, present.index(position), len(present) < comm.size)
+            if position is not None and len(present) > 1
             else None
         )
 

@@ -148,7 +148,7 @@ class RankLowering:
             return self._exchange.together(messages)
         started = [self._exchange.start(message) for message in messages]
         self._requests.add(
-            LoweredRequest(False, active=[each.request for each in started if each.request is not None])
+            LoweredRequest(False, active=[sent.request for sent in started if sent.request is not None])
         )
         return list(started)
 
@@ -186,7 +186,9 @@ class RankLowering:
         self._account.add(call.op, Outcome.LOST, "its receive waits instead")
         if call.raw("source") >= 0 or self._messages.peer(call, "source") is not None:
             messages, _ = self._messages.of(call)
-            self._probed.add(next((each for each in messages if isinstance(each, RecvMessage)), None))
+            self._probed.add(
+                next((message for message in messages if isinstance(message, RecvMessage)), None)
+            )
         return []
 
     def _start_all(self, call: Call) -> list[LoweredAction]:
@@ -214,7 +216,7 @@ class RankLowering:
         if request.partitions:
             return []
         started = [self._exchange.start(message) for message in request.messages]
-        request.active += [each.request for each in started if each.request is not None]
+        request.active += [action.request for action in started if action.request is not None]
         return list(started)
 
     def _mark_ready(self, call: Call) -> list[LoweredAction]:
@@ -229,7 +231,7 @@ class RankLowering:
             before, request.ready = request.ready, request.ready + marked
             if before < request.partitions <= request.ready:
                 started = [self._exchange.start(message) for message in request.messages]
-                request.active += [each.request for each in started if each.request is not None]
+                request.active += [action.request for action in started if action.request is not None]
                 result += started
         return result
 

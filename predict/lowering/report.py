@@ -44,4 +44,4 @@ class Account:
 
     def count(self, outcome: Outcome) -> int:
         """Return the number of calls with an outcome."""
-        return sum(n for (_, each, _), n in self._calls.items() if each is outcome)
+        return sum(n for (_, its_outcome, _), n in self._calls.items() if its_outcome is outcome)

@@ -59,4 +59,7 @@ class RequestNumbers:
             return list(messages)
         ordered = sorted(messages, key=lambda message: isinstance(message, SendMessage))
         started = [self.start(message) for message in ordered]
-        return [*started, WaitAction(tuple(each.request for each in started if each.request is not None))]
+        return [
+            *started,
+            WaitAction(tuple(action.request for action in started if action.request is not None)),
+        ]

@@ -87,23 +87,23 @@ class ModelPlace:
         part = part_of(field.parts, self.numbers)
         return None if part is None or part.formulas is None else (part.shape, part.formulas)
 
-    def closed(self, field: Field, what: str) -> sympy.Expr:
+    def closed(self, field: Field, label: str) -> sympy.Expr:
         """Return the formula of an integer that is the same in all executions, or their mean in a cycle.
 
         Raises:
-            NotClosedError: it follows no such formula; `what` names it.
+            NotClosedError: it follows no such formula; `label` names it.
         """
         slots = self.slots(field)
         if slots is None:
             return sympy.Integer(0)
         shape, formulas = slots
         if shape is None and len(formulas) == 1:
-            return self.sympy(formulas[0], what)
+            return self.sympy(formulas[0], label)
         if shape == CYCLE:
-            return sum((self.sympy(each, what) for each in formulas), sympy.Integer(0)) / len(formulas)
-        raise NotClosedError(f"{what} varies between executions")
+            return sum((self.sympy(formula, label) for formula in formulas), sympy.Integer(0)) / len(formulas)
+        raise NotClosedError(f"{label} varies between executions")
 
-    def runs(self, repeat: Field, total: sympy.Expr, trips: Sequence[sympy.Expr], what: str) -> sympy.Expr:
+    def runs(self, repeat: Field, total: sympy.Expr, trips: Sequence[sympy.Expr], label: str) -> sympy.Expr:
         """Return how often a node runs.
 
         Args:
@@ -117,21 +117,23 @@ class ModelPlace:
             return sympy.Integer(0)
         shape, formulas = slots
         if shape == INDEXED:
-            count, each = (self.sympy(formula, what) for formula in formulas)
-            return sympy.summation(each, (sympy.Symbol("i", integer=True), 0, count - 1))
+            count, trip_count = (self.sympy(formula, label) for formula in formulas)
+            return sympy.summation(trip_count, (sympy.Symbol("i", integer=True), 0, count - 1))
         if shape == LOOPED and (levels := levels_of(part)):
             if levels > 1 or not trips:
-                raise NotClosedError(f"{what} depends on several loops")
-            each, inner = self.sympy(formulas[1], what), trips[-1]
+                raise NotClosedError(f"{label} depends on several loops")
+            trip_count, inner = self.sympy(formulas[1], label), trips[-1]
             left, counter = (sympy.Symbol(name, integer=True) for name in ("l1", "i1"))
             return (
-                total / inner * sympy.summation(each.subs(left, inner - 1 - counter), (counter, 0, inner - 1))
+                total
+                / inner
+                * sympy.summation(trip_count.subs(left, inner - 1 - counter), (counter, 0, inner - 1))
             )
         if shape == LOOPED:
-            return total * self.sympy(formulas[1], what)
-        return total * self.closed(repeat, what)
+            return total * self.sympy(formulas[1], label)
+        return total * self.closed(repeat, label)
 
-    def sympy(self, value: Value, what: str) -> sympy.Expr:
+    def sympy(self, value: Value, label: str) -> sympy.Expr:
         """Return a formula as a sympy expression. Raises NotClosedError."""
         match value:
             case nodes.Const(number):
@@ -140,19 +142,19 @@ class ModelPlace:
                 return self.symbols.get(name, sympy.Symbol(name, integer=True))
             case nodes.Binary(op, left, right) if op in _OPERATORS:
                 with suppress(ZeroDivisionError):
-                    return _OPERATORS[op](self.sympy(left, what), self.sympy(right, what))
+                    return _OPERATORS[op](self.sympy(left, label), self.sympy(right, label))
             case nodes.Choose(cond, then, otherwise):
-                return self.sympy(then if self._holds(cond, what) else otherwise, what)
+                return self.sympy(then if self._holds(cond, label) else otherwise, label)
             case nodes.Called(name, arguments) if name in _FUNCTIONS:
-                return _FUNCTIONS[name](*(self.sympy(argument, what) for argument in arguments))
-        raise NotClosedError(f"{what} is a formula that has no form in sympy")
+                return _FUNCTIONS[name](*(self.sympy(argument, label) for argument in arguments))
+        raise NotClosedError(f"{label} is a formula that has no form in sympy")
 
-    def _holds(self, cond: nodes.Cond, what: str) -> bool:
+    def _holds(self, cond: nodes.Cond, label: str) -> bool:
         """Whether a condition holds here, with the sizes of this grid."""
         try:
             return bool(evaluate(cond, self.numbers))
         except (ScalatraceError, KeyError):
-            raise NotClosedError(f"{what} depends on a condition within a loop") from None
+            raise NotClosedError(f"{label} depends on a condition within a loop") from None
 
 
 def _coordinate(where: str, side: int) -> int:
@@ -168,7 +170,7 @@ def _formula_of(where: str, size: sympy.Expr) -> sympy.Expr:
 def places(grid: Grid, inputs: Mapping[str, int]) -> list[ModelPlace]:
     """Return a place for each class of ranks by position: 3^d of them, fewer where sides are short."""
     spots = [(FIRST, MIDDLE, LAST)[: max(1, min(side, 3))] for side in grid.dims]
-    spots = [(FIRST, LAST) if len(each) == 2 else each for each in spots]
+    spots = [(FIRST, LAST) if len(ends) == 2 else ends for ends in spots]
     return [ModelPlace(grid, where, inputs) for where in product(*spots)]
 
 

@@ -82,8 +82,8 @@ def algorithms_of(operation: str) -> tuple[str, ...]:
     if operation == MESSAGE:
         return (MESSAGE,)
     if operation not in COSTS:
-        known = ", ".join(OPERATIONS) + did_you_mean(operation, OPERATIONS)
-        raise UsageError(f"{operation}: no models of this operation; there are {known}")
+        operations = ", ".join(OPERATIONS) + did_you_mean(operation, OPERATIONS)
+        raise UsageError(f"{operation}: no models of this operation; there are {operations}")
     return tuple(COSTS[operation])
 
 
@@ -154,6 +154,6 @@ def times(
 
 
 def _check(operation: str, algorithm: str) -> None:
-    known = algorithms_of(operation)
-    if algorithm not in known:
-        raise UsageError(f"{operation} has no algorithm {algorithm!r}; there are {', '.join(known)}")
+    algorithms = algorithms_of(operation)
+    if algorithm not in algorithms:
+        raise UsageError(f"{operation} has no algorithm {algorithm!r}; there are {', '.join(algorithms)}")

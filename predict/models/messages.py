@@ -86,9 +86,9 @@ def ranges(network: Network) -> list[SizeRange]:
 def piecewise(network: Network) -> sympy.Expr:
     """Return the time of a message in ns as a function of S."""
     pieces = []
-    for each in ranges(network):
-        where = sympy.true if each.to_bytes is None else each.to_bytes >= S
-        pieces.append((sympy.Float(each.alpha_ns) + sympy.Float(each.beta_ns) * S, where))
+    for segment in ranges(network):
+        where = sympy.true if segment.to_bytes is None else segment.to_bytes >= S
+        pieces.append((sympy.Float(segment.alpha_ns) + sympy.Float(segment.beta_ns) * S, where))
     return sympy.Piecewise(*pieces)
 
 

@@ -24,7 +24,7 @@ from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO,
 from scalatrace.predict.platform import Network, Platform
 from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.callsite import Stack
-from scalatrace.trace.model.rules import Model, ParamRule, Rule
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -105,7 +105,7 @@ class ProgramTime:
 
 
 def program_time(
-    model: Model, platform: Platform, grid: Grid, inputs: Mapping[str, int] | None = None
+    model: SymbolicTrace, platform: Platform, grid: Grid, inputs: Mapping[str, int] | None = None
 ) -> ProgramTime:
     """Return the time in communication of the busiest rank on a grid.
 
@@ -118,7 +118,7 @@ def program_time(
     return max(candidates, key=lambda candidate: candidate.value_ns)
 
 
-def _at(model: Model, platform: Platform, place: ModelPlace) -> ProgramTime:
+def _at(model: SymbolicTrace, platform: Platform, place: ModelPlace) -> ProgramTime:
     terms: list[ModelTerm] = []
     left_out: list[str] = []
     costs = _Costs(model, platform, place)
@@ -128,13 +128,13 @@ def _at(model: Model, platform: Platform, place: ModelPlace) -> ProgramTime:
             if reason:
                 raise NotClosedError(reason)
             ncalls = place.value(calls)
-            each = costs.each(rule) if ncalls else None
-            value = 0.0 if each is None or each == 0 else ncalls * place.value(each)
+            cost = costs.each(rule) if ncalls else None
+            value = 0.0 if cost is None or cost == 0 else ncalls * place.value(cost)
         except NotClosedError as error:
             left_out.append(f"{rule.op}: {error}")
             continue
-        if each is not None and each != 0:
-            terms.append(ModelTerm(rule.op, rule.stack, calls, each, value))
+        if cost is not None and cost != 0:
+            terms.append(ModelTerm(rule.op, rule.stack, calls, cost, value))
     terms.sort(key=lambda term: -term.value_ns)
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 
@@ -160,7 +160,7 @@ def _count_events(
 class _Costs:
     """Times of calls as formulas; protocol ranges and algorithms are those of the place's grid."""
 
-    def __init__(self, model: Model, platform: Platform, place: ModelPlace) -> None:
+    def __init__(self, model: SymbolicTrace, platform: Platform, place: ModelPlace) -> None:
         self.model, self.platform, self.place = model, platform, place
 
     def each(self, rule: Rule) -> sympy.Expr:

@@ -68,9 +68,9 @@ class Segment:
     relative_noise: float = 0.0
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if not getattr(self, each.name) >= 0:
-                raise UsageError(f"{each.name} is {getattr(self, each.name)}; it must be 0 or more")
+        for member in fields(self):
+            if not getattr(self, member.name) >= 0:
+                raise UsageError(f"{member.name} is {getattr(self, member.name)}; it must be 0 or more")
 
     def message_ns(self, nbytes: int) -> float:
         """Return the time from the send call to the end of a receive that was posted before."""
@@ -221,15 +221,16 @@ class Platform:
             names = "ranks_per_node, compute_scale and measured_up_to_bytes"
             raise UsageError(f"{names} must be 0 or more")
         for operation, rules in self.collectives.items():
-            known = algorithm_table().get(operation)
-            if known is None:
+            algorithms = algorithm_table().get(operation)
+            if algorithms is None:
                 raise UsageError(
                     f"collectives.{operation}: no collective operation; known: {', '.join(algorithm_table())}"
                 )
             for rule in rules:
-                if rule.algorithm not in known:
+                if rule.algorithm not in algorithms:
+                    names = ", ".join(algorithms)
                     raise UsageError(
-                        f"collectives.{operation}: no algorithm {rule.algorithm!r}; known: {', '.join(known)}"
+                        f"collectives.{operation}: no algorithm {rule.algorithm!r}; known: {names}"
                     )
 
     @property

@@ -68,8 +68,8 @@ def _text(path: str | Path) -> str:
                 return str(example.read_text(encoding="utf-8"))
         if not str(path).endswith(".toml"):
             names = example_names()
-            known = ", ".join(names) + did_you_mean(str(path), names)
-            raise UsageError(f"{path}: no such file, and no installed platform; installed: {known}")
+            platforms = ", ".join(names) + did_you_mean(str(path), names)
+            raise UsageError(f"{path}: no such file, and no installed platform; installed: {platforms}")
     return read_text(path)
 
 
@@ -123,11 +123,11 @@ def _of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] = {}) -
     """Make an object from a table; `parts`: attributes that are read already."""
     table = _table(raw, where)
     types = get_type_hints(kind)
-    known = [each.name for each in fields(kind) if each.name not in parts]  # type: ignore[arg-type]
+    members = [member.name for member in fields(kind) if member.name not in parts]  # type: ignore[arg-type]
     prefix = f"{where}." if where else ""
     for key, value in table.items():
-        if key not in known:
-            hint = did_you_mean(key, known, likeness=0.5) or f"; known: {', '.join(known)}"
+        if key not in members:
+            hint = did_you_mean(key, members, likeness=0.5) or f"; known: {', '.join(members)}"
             raise UsageError(f"{prefix}{key}: unknown key{hint}")
         _check(value, types[key], prefix + key)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
@@ -203,11 +203,11 @@ def add_check(path: str | Path, check: PlatformCheck) -> None:
 def _values(item: Any) -> dict[str, Any]:
     """Return the attributes that differ from their defaults, as TOML has them."""
     values = {}
-    for each in fields(item):
-        value = getattr(item, each.name)
-        if value == each.default or value is None or isinstance(value, (Network, Mapping)):
+    for member in fields(item):
+        value = getattr(item, member.name)
+        if value == member.default or value is None or isinstance(value, (Network, Mapping)):
             continue
-        values[each.name] = list(value) if isinstance(value, tuple) else value
+        values[member.name] = list(value) if isinstance(value, tuple) else value
     return values
 
 

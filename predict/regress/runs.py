@@ -67,8 +67,8 @@ class Runs:
         """Drop the runs before one, and outliers. Raises UsageError for a name that no run has."""
         for name in (*without, *([since] if since is not None else [])):
             if name not in self.names:
-                known = ", ".join(self.names) + did_you_mean(name, self.names)
-                raise UsageError(f"{name}: no such run; the runs are {known}")
+                names = ", ".join(self.names) + did_you_mean(name, self.names)
+                raise UsageError(f"{name}: no such run; the runs are {names}")
         start = 0 if since is None else self.names.index(since)
         kept = [i for i, name in enumerate(self.names) if i >= start and name not in without]
         return Runs(tuple(self.names[i] for i in kept), self.factors, self.values[kept])

@@ -71,9 +71,9 @@ class WindowLowering(TraceLowering):
     ) -> LoweredAction | None:
         """Return an action without what is not kept; None if nothing is left."""
         if isinstance(action, WaitAction):
-            known = tuple(request for request in action.requests if request in open_requests)
-            open_requests.difference_update(known)
-            return WaitAction(known) if known else None
+            still_open = tuple(request for request in action.requests if request in open_requests)
+            open_requests.difference_update(still_open)
+            return WaitAction(still_open) if still_open else None
         if name is None or self._kept is None:
             return action
         if name not in self._kept:

@@ -105,8 +105,8 @@ def _intervals_of(
 def _per_interval(times: float, count: int) -> float:
     """Return how often something is computed in an interval; one interval more or less does not count."""
     mean = times / count
-    whole = round(mean)
-    return float(whole) if whole and abs(mean - whole) * count <= MAX_TIMES_ONCE * whole else mean
+    integer = round(mean)
+    return float(integer) if integer and abs(mean - integer) * count <= MAX_TIMES_ONCE * integer else mean
 
 
 def _histograms(event: Event, index: int) -> Iterator[Histogram]:

@@ -108,10 +108,10 @@ def transfer(rank: RankReplay, event: AnyCall) -> None:
     rank.start(event, file_of(rank, event), *_offset(event), *_data(rank, event), *status)
 
 
-def halves(which: str) -> tuple[str, ...]:
+def halves(name: str) -> tuple[str, ...]:
     """Return the names of the first or second halves of split collectives."""
     kinds = ("_all", "_at_all", "_ordered")
-    return tuple(f"File_{verb}{kind}_{which}" for verb in ("read", "write") for kind in kinds)
+    return tuple(f"File_{verb}{kind}_{name}" for verb in ("read", "write") for kind in kinds)
 
 
 @handles(*halves("begin"))

@@ -73,7 +73,7 @@ def interleaving(
         messages: by sender, in the order in which they are sent.
         max_looks: limit of messages looked at.
     """
-    return _Search(messages, max_looks).run(receives)
+    return _OrderSearch(messages, max_looks).run(receives)
 
 
 class _Lane:
@@ -107,7 +107,7 @@ class _Lane:
         self.left -= n
 
 
-class _Search:
+class _OrderSearch:
     """Depth-first search; states that led nowhere are remembered.
 
     Attributes:
@@ -125,8 +125,8 @@ class _Search:
         while len(taken) < len(receives) and self.looks > 0:
             receive = receives[len(taken)]
             if len(untried) == len(taken):
-                known = failed and self._state() in failed
-                untried.append(iter(()) if known else self._candidates(receive))
+                has_failed = failed and self._state() in failed
+                untried.append(iter(()) if has_failed else self._candidates(receive))
             sender = next(untried[-1], None)
             if sender is not None:
                 tag = self._lanes[sender].head(receive.tag).tag  # type: ignore[union-attr]

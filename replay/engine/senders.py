@@ -45,7 +45,7 @@ Lengths: TypeAlias = dict[int, dict[int, set[int]]]
 
 
 @dataclass
-class _Receives:
+class _ReceiveBuffers:
     """The receives of one rank in a communicator whose tags are equal, or all if one has ANY_TAG.
 
     Attributes:
@@ -79,7 +79,9 @@ class _Receives:
             return False
         if keeps_order and sum(map(bool, matching)) == 1:
             return None not in self.every and max(nbytes) > max(filter(None, self.every), default=0)
-        smallest = min((each for each in self.any_source if each is not None), default=1 << 62)
+        smallest = min(
+            (buffer_bytes for buffer_bytes in self.any_source if buffer_bytes is not None), default=1 << 62
+        )
         return (None in self.any_source and len(nbytes) > 1) or max(nbytes) > smallest
 
 
@@ -141,7 +143,7 @@ def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:
         # Calls of several threads are recorded when they return; other worlds' messages are not known.
         own_world = len(_peers(trace, family, rank)) == len(trace.communicator(family, rank).peers)
         keeps_order = own_world and thread_count(trace.meta) == 1
-        if any(each.may_misfit(tag, lengths[family], keeps_order) for tag, each in by_tag.items()):
+        if any(buffers.may_misfit(tag, lengths[family], keeps_order) for tag, buffers in by_tag.items()):
             families.add(family)
     return families, lengths
 
@@ -150,7 +152,7 @@ def _peers(trace: Trace, family: int, rank: int) -> list[int]:
     return [world for world in trace.communicator(family, rank).peers if world in trace.ranks]
 
 
-def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _Receives]]:
+def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _ReceiveBuffers]]:
     """Return the families with receives from any source: family -> tag -> receives.
 
     Where a receive takes any tag, all of the family are under ANY_TAG: it couples the orders of the tags.
@@ -163,13 +165,13 @@ def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _Receives]]:
         for call, _ in distinct_calls(trace, leaf, rank, times):
             source = peer_of(call, row.recvs)
             calls.setdefault(call.family, []).append((call, tag_of(call, "recvtag"), source))
-    result: dict[int, dict[int, _Receives]] = {}
+    result: dict[int, dict[int, _ReceiveBuffers]] = {}
     for family, receives in calls.items():
         is_mixed = any(tag == ANY_TAG for _, tag, _ in receives)
-        by_tag: dict[int, _Receives] = {}
+        by_tag: dict[int, _ReceiveBuffers] = {}
         for call, tag, source in receives:
-            by_tag.setdefault(ANY_TAG if is_mixed else tag, _Receives()).add(call, source)
-        if wildcards := {tag: each for tag, each in by_tag.items() if each.any_source}:
+            by_tag.setdefault(ANY_TAG if is_mixed else tag, _ReceiveBuffers()).add(call, source)
+        if wildcards := {tag: buffers for tag, buffers in by_tag.items() if buffers.any_source}:
             result[family] = wildcards
     return result
 

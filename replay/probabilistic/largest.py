@@ -28,13 +28,13 @@ def is_buffered(op: str) -> bool:
 
 
 def largest_sent(
-    trace: Trace, rank: int, whatif: WhatIf, which: Callable[[str], bool] = lambda op: True
+    trace: Trace, rank: int, whatif: WhatIf, chosen: Callable[[str], bool] = lambda op: True
 ) -> int:
     """Return the bytes of the largest message that a rank may send by these operations; 0 when none."""
     most = 0
     for leaf, times in executions_of(trace, rank):
         op = trace.ops[leaf.op]
-        if operation(op.name).category in SENDING and which(op.name):
+        if operation(op.name).category in SENDING and chosen(op.name):
             count = max(_largest(op, leaf, name, rank, times) for name in ("count", "sendcount"))
             parts = _largest(op, leaf, "partitions", rank, times) if op.index("partitions") is not None else 1
             most = max(most, count * parts * _widest(trace, op, leaf, rank, times))

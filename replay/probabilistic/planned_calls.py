@@ -48,7 +48,7 @@ class PlannedCall:
     issued: AnyCall
 
 
-class _Kind(NamedTuple):
+class _PlannedKind(NamedTuple):
     """What calls of one operation have in common."""
 
     receives: bool | None
@@ -64,14 +64,14 @@ class CallPlanner:
         self._whatif = whatif
         self._in_mpi = ComputeTimes(trace, rank, options, WhatIf(), COMM)
         self._wait_share = 1.0 if options.compute is ComputeMode.NONE else wait_share(trace, rank)
-        self._kinds: dict[str, _Kind] = {}
+        self._kinds: dict[str, _PlannedKind] = {}
 
     def plan(self, call: Call) -> PlannedCall:
         """Return what to do for a call."""
         ns, op = self._in_mpi.before(call), call.op
         kind = self._kinds.get(op)
         if kind is None:
-            kind = self._kinds[op] = _Kind(receives(call), waits(op), select_conversion(op))
+            kind = self._kinds[op] = _PlannedKind(receives(call), waits(op), select_conversion(op))
         if kind.waits:
             ns = round(ns * self._wait_share)
         plan = PlannedCall(call, ns, kind.receives, call, call)

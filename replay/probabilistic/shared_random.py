@@ -29,9 +29,9 @@ class SharedRandom:
         self._seed = seed
         self._sequences: dict[Hashable, tuple[int, int, int, float]] = {}
 
-    def at(self, kind: int, what: Hashable, i: int, n: int) -> float:
-        """Return number i, from 0, of n for the key `what`: each n-th part of 0..1 has one."""
-        key = (kind, what)
+    def at(self, kind: int, event_key: Hashable, i: int, n: int) -> float:
+        """Return number i, from 0, of n for the key `event_key`: each n-th part of 0..1 has one."""
+        key = (kind, event_key)
         sequence = self._sequences.get(key)
         if sequence is None or sequence[0] != n:
             digest = hashlib.blake2b(repr((self._seed, key)).encode(), digest_size=8).digest()
@@ -82,8 +82,8 @@ class Weighted:
                 if b.min == b.max:
                     return round(b.mean)
                 share = min(max(left / b.count, 0.0), 1.0)  # where in the bin: evenly from 0 to 1
-                whole = floor(b.mean)
-                return whole + (share < b.mean - whole)
+                integer = floor(b.mean)
+                return integer + (share < b.mean - integer)
             left -= b.count
         raise ValueError("a distribution of nothing")
 

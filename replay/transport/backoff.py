@@ -43,9 +43,9 @@ class Backoff:
         """Start again with the shortest pause: a poll had a result."""
         self._left, self._nap_s = self._eager, NAP_S
 
-    def after_poll(self, found: bool) -> None:
+    def after_poll(self, succeeded: bool) -> None:
         """Pause after a poll without result."""
-        if found:
+        if succeeded:
             self.reset()
         else:
             self.pause()

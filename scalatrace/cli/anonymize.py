@@ -1,4 +1,4 @@
-"""Replace the names in traces and models (.stx), so that they can be given away: program and arguments,
+"""Replace the names in traces (.st, .stx), so that they can be given away: program and arguments,
 paths, call sites, dates, hosts, file names, entries of the user. Structure, sizes, tags and times stay.
 Traces of one call share names, so they still extrapolate together. Nothing is written if a name is left."""
 
@@ -33,7 +33,7 @@ PRIVATE_MODE = 0o600
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="trace", help="trace or model file (.st, .stx)")
+    parser.add_argument("traces", nargs="+", metavar="trace", help="trace or symbolic trace (.st, .stx)")
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("-o", "--output", metavar="FILE", help="where to write one anonymous trace")
     group.add_argument(
@@ -108,22 +108,23 @@ def _outputs(args: argparse.Namespace) -> list[str]:
 
 def _anonymous(path: str, names: AnonymousNames, options: AnonymizeOptions) -> bytes:
     """Return the bytes of the anonymous file, checked. Raises ScalatraceError."""
-    from scalatrace.extrap import stx
     from scalatrace.trace.anonymize import check
     from scalatrace.trace.anonymize.recorded import anonymous_trace
     from scalatrace.trace.anonymize.symbolic import anonymous_model
-    from scalatrace.trace.io.container import is_symbolic, read_container
+    from scalatrace.trace.io.container import read_container
+    from scalatrace.trace.io.reader import load_any
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
     with TemporaryDirectory(prefix="scalatrace-") as folder:
         written = Path(folder, "anonymous")
-        if is_symbolic(path):
-            model = anonymous_model(stx.load(path), names, options)
-            stx.save(model, written)
-            allowed = check.allowed_in_model(model, options)
-        else:
-            trace = anonymous_trace(scalatrace.load(path), names, options)
-            scalatrace.save(trace, written)
-            allowed = check.allowed_in_trace(trace, options)
+        trace = load_any(path)
+        result = (
+            anonymous_model(trace, names, options)
+            if isinstance(trace, SymbolicTrace)
+            else anonymous_trace(trace, names, options)
+        )
+        scalatrace.save(result, written)
+        allowed = check.allowed_in(result, options)
         data = read_file(written)
     check.check_payload(read_container(data).payload, read_container(read_file(path), path).payload, allowed)
     return data

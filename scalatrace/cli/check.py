@@ -15,17 +15,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import SiteNames, load_named
+from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts, seconds
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import add_plugins, parse_params
 from scalatrace.report.columns import FUNCTIONS, SIZES
 
 if TYPE_CHECKING:
-    from scalatrace.extrap.grid.model import Model
+    from scalatrace import Trace
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 EXAMPLE = (
     "scalatrace check stencil.st\n"
@@ -67,11 +67,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load and check the file; 1 when something does not fit together, or is not recorded."""
     from scalatrace.compilers.elf import is_elf
+    from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.report.extrapolation import MatchingReporter
+    from scalatrace.trace.io.reader import load_any
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
     if is_elf(args.trace):
         return _program(args)
-    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _check_recorded(args.trace, args.names)
+    load_plugins(args.plugin)
+    stage("reading")
+    trace = load_any(args.trace)
+    names = SiteNames.of(trace, args.trace, args.names)
+    if isinstance(trace, SymbolicTrace):
+        facts = _check_sizes(trace, names, args)
+    else:
+        facts = _check_recorded(names.trace(trace), args.trace)
     refuted = [side for side in facts.get("proof", {}).get("open", ()) if side["grid"]]
     print_facts(args, facts, SIZES, facts["sizes"], MatchingReporter(facts))
     for side in refuted if args.csv else ():
@@ -90,28 +100,23 @@ def _program(args: argparse.Namespace) -> int:
     return int(bool(facts["obstacle"] or facts["problems"]))
 
 
-def _check_recorded(path: str, limit_s: float) -> dict[str, Any]:
+def _check_recorded(recorded: Trace, path: str) -> dict[str, Any]:
     from scalatrace.trace.consistency.agreement import first_conflict
     from scalatrace.trace.consistency.failed import repeatable
     from scalatrace.trace.query.counting import check_visits
 
-    trace = repeatable(load_named(path, limit_s))
+    trace = repeatable(recorded)
     check_visits(trace)
     size = {"ranks": trace.nprocs, "grid": "", "conflict": first_conflict(trace) or "", "undetermined": ""}
     return {"file": path, "sizes": [size]}
 
 
-def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
+def _check_sizes(model: SymbolicTrace, names: SiteNames, args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.extrap.extrapolate import target_inputs
-    from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.grid.target import grids_like
     from scalatrace.extrap.matching import check_sizes
-    from scalatrace.extrap.stx import load
     from scalatrace.trace.symbolic.grid import Grid
 
-    load_plugins(args.plugin)
-    model = load(args.trace)
-    names = SiteNames.of_model(model, args.trace, args.names)
     inputs = target_inputs(model, parse_params(args.param))
     grids = grids_like([Grid(dims, model.column_major) for dims, _ in model.seen], args.ranks)
     shown = track(check_sizes(model, inputs, grids), "sizes", len(grids))
@@ -119,7 +124,7 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
     return dict(names.facts(facts | _proof(model, args.prove)))
 
 
-def _proof(model: Model, limit: float) -> dict[str, Any]:
+def _proof(model: SymbolicTrace, limit: float) -> dict[str, Any]:
     from scalatrace.extrap.proofs.prove import available, prove_model
 
     if not limit:

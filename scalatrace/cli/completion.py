@@ -56,8 +56,8 @@ def whole_parser() -> Parser:
 
 def _all_actions(parser: Parser) -> Iterator[argparse.Action]:
     yield from parser._actions
-    for each in subparsers_of(parser).values():
-        yield from each._actions
+    for subparser in subparsers_of(parser).values():
+        yield from subparser._actions
 
 
 def _path_kind(action: argparse.Action) -> str | None:

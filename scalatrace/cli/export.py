@@ -64,15 +64,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def ranks(text: str) -> tuple[int, ...]:
     """Return the ranks of a list such as 0-7,64; for argparse."""
-    result: set[int] = set()
+    chosen: set[int] = set()
     for part in text.split(","):
         if not (match := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
             raise argparse.ArgumentTypeError(f"{part!r} is no rank and no range such as 0-7")
         first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first >= MAX_RANKS:
             raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {MAX_RANKS} ranks")
-        result.update(range(first, last + 1))
-    return tuple(sorted(result))
+        chosen.update(range(first, last + 1))
+    return tuple(sorted(chosen))
 
 
 def window(text: str) -> tuple[float, float]:

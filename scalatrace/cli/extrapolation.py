@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.cli.named import SiteNames
     from scalatrace.extrap.extrapolate import Extrapolation
-    from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.lossy import LossyExtrapolation
     from scalatrace.extrap.lossy.snippets import Snippets
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ def extrapolate(
 
 
 def instantiate(
-    model: Model, target: ExtrapolationTarget, options: FitOptions, names: SiteNames
+    model: SymbolicTrace, target: ExtrapolationTarget, options: FitOptions, names: SiteNames
 ) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
@@ -292,14 +292,13 @@ def extrapolate_symbolic(
 ) -> dict[str, Any]:
     """Fit, check and write the formulas; return the facts to report."""
     from scalatrace.extrap.matching import check_consistent, check_model
-    from scalatrace.extrap.stx import save
 
     model, facts = _fit(traces, dims_of, options)
     if options.lossy is None and options.check and not check_consistent(traces):
         stage("checking that the calls match")
         facts["matching"] = check_model(model)
     losses = facts.pop("losses", None)
-    facts |= {"bytes": save(model, output), "output": output}
+    facts |= {"bytes": scalatrace.save(model, output), "output": output}
     return facts if losses is None else {**facts, "losses": losses}
 
 
@@ -307,7 +306,7 @@ def _fit(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
     options: FitOptions,
-) -> tuple[Model, dict[str, Any]]:
+) -> tuple[SymbolicTrace, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
     from scalatrace.extrap.extrapolate import check_largest, model_of
     from scalatrace.extrap.formatting import count_formulas
@@ -377,7 +376,7 @@ def _save_trace(
 
         stage("making the page")
         warnings = getattr(result, "warnings", None)  # lossy results have none
-        trace, model = names.trace(result.trace), names.model(result.model)
+        trace, model = names.trace(result.trace), names.trace(result.model)
         warnings, noise = names.facts(warnings), target.run_noise
         page_bytes = write_model_page(trace, target.output, model, target.report, warnings, noise)
         page = {"report": target.report, "report_bytes": page_bytes}
@@ -392,7 +391,7 @@ def _save_trace(
     }
 
 
-def _timing_facts(model: Model, target: ExtrapolationTarget) -> dict[str, Any]:
+def _timing_facts(model: SymbolicTrace, target: ExtrapolationTarget) -> dict[str, Any]:
     """Return the timing model of each call site, if it is to be reported."""
     from scalatrace.extrap.timing.report import timing_rows
 

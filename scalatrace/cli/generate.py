@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.named import SiteNames, load_named
+from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import (
     add_at,
     add_factors,
@@ -21,7 +20,7 @@ from scalatrace.cli.output import (
     rules_of,
 )
 from scalatrace.cli.progress import stage
-from scalatrace.cli.sizes import add_plugins
+from scalatrace.cli.sizes import TargetSizes, add_sizes, read_any
 from scalatrace.errors import UsageError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import write_file
@@ -30,14 +29,15 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.codegen.generate import Benchmark, GenerateOptions
     from scalatrace.codegen.program.tree import Duration
-    from scalatrace.trace.model.rules import Model, StatRule
+    from scalatrace.trace.model.symbolic import StatRule, SymbolicTrace
 
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
     "  scalatrace generate app.st --to python -o bench.py --compute-scale 0.5 --bytes-scale 4\n"
     "  scalatrace generate app.st --to c -o bench.c --at solver.py:120-180 compute=0.1 --at Bcast bytes=4\n"
     "  scalatrace generate app.st --to conceptual --obfuscate -o bench.ncptl\n"
-    "  scalatrace generate app.stx --to c -o bench.c && mpiexec -n 64 ./bench --x 8 --y 8"
+    "  scalatrace generate app.stx --to c -o bench.c && mpiexec -n 64 ./bench --x 8 --y 8\n"
+    "  scalatrace generate app.stx -P 64 --to python --times drawn -o bench.py"
 )
 
 MAX_CHECKED_EVENTS = 2_000_000
@@ -84,7 +84,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of formulas: how times follow the number of ranks (see instantiate)",
     )
-    add_plugins(parser, "Python file that formulas need")
+    add_sizes(parser)
     add_names(parser)
     add_json(parser)
 
@@ -158,20 +158,18 @@ def _make_benchmark(
 ) -> tuple[Benchmark, str | None, int | None]:
     """The benchmark of a trace, or of formulas; the danger of a deadlock, and the ranks, of a trace."""
     from scalatrace.codegen.generate import generate
-    from scalatrace.trace.io.container import is_symbolic
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
     names_s = 0 if args.obfuscate and not args.at else args.names
-    if is_symbolic(args.trace):
-        return (
-            _generate_scalable(args.trace, args.to, options, args.timing_model, args.plugin, names_s),
-            None,
-            None,
-        )
-    if args.timing_model or args.plugin:
+    trace = read_any(args.trace, args)
+    names = SiteNames.of(trace, args.trace, names_s)
+    if isinstance(trace, SymbolicTrace):
+        return _generate_scalable(trace, args.to, options, args.timing_model, names), None, None
+    if TargetSizes.of(args) is None and (args.timing_model or args.plugin):
         raise UsageError(
             f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
         )
-    trace = load_named(args.trace, names_s)
+    trace = names.trace(trace)
     stage("generating")
     benchmark = generate(trace, args.to, options)
     stage("looking for deadlocks")
@@ -192,17 +190,16 @@ def _danger(trace: Trace) -> str | None:
 
 
 def _generate_scalable(
-    path: str,
+    model: SymbolicTrace,
     language: str,
     options: GenerateOptions,
     timing: str | None,
-    plugins: Sequence[str],
-    names_s: float,
+    names: SiteNames,
 ) -> Benchmark:
     """Return the benchmark of a symbolic trace, whose calls have to match at sizes larger than the traces.
 
     Args:
-        names_s: time for source lines of native call sites; 0: none.
+        names: source lines of native call sites.
 
     Raises:
         ScalatraceError: they do not, or something has no equivalent in the language.
@@ -210,18 +207,14 @@ def _generate_scalable(
     from scalatrace.codegen.emit import emitter
     from scalatrace.codegen.generate import generate_scalable
     from scalatrace.codegen.program.tree import Duration
-    from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.matching import check_model
-    from scalatrace.extrap.stx import load
     from scalatrace.extrap.timing.law import laws
     from scalatrace.formula import FUNCTIONS
 
-    load_plugins(plugins)
-    model = load(path)
     check_model(model)
     if emitter(language).matched:
         model = _match_receives(model)
-    model = SiteNames.of_model(model, path, names_s).model(model)
+    model = names.trace(model)
     law = laws(model, timing)
 
     def times(stat: StatRule) -> Duration | None:
@@ -231,7 +224,7 @@ def _generate_scalable(
     return generate_scalable(model, language, times, FUNCTIONS, options)
 
 
-def _match_receives(model: Model) -> Model:
+def _match_receives(model: SymbolicTrace) -> SymbolicTrace:
     """Return the model with a sender for every receive, fitted again to traces of the sizes that were seen.
 
     Wildcards are resolved in traces (Algorithm 3), so the formulas become traces, and these formulas again.
@@ -240,7 +233,7 @@ def _match_receives(model: Model) -> Model:
     from scalatrace.extrap.extrapolate import model_of, of_model
     from scalatrace.extrap.provenance import PARAMETER
     from scalatrace.formula import Special
-    from scalatrace.trace.model.rules import events
+    from scalatrace.trace.model.symbolic import events
 
     fields = (param.field for rule in events(model.nodes) for param in rule.params)
     if not any(Special("ANY_SOURCE") in (part.formulas or ()) for field in fields for part in field.parts):

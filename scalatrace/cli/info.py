@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import glob
 import os
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_formats, add_names, add_trace, print_csv, print_json
-from scalatrace.cli.sizes import add_sizes, needs_sizes
+from scalatrace.cli.sizes import add_sizes
 from scalatrace.errors import UsageError
 from scalatrace.report.columns import COSTLIEST
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 EXAMPLE = "scalatrace info stencil.st"
 
@@ -24,14 +28,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and report."""
-    from scalatrace.cli.named import load_named
+    from scalatrace.cli.named import load_named_any
     from scalatrace.report.info import InfoReporter
     from scalatrace.report.style import console
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
-    if needs_sizes(args, args.trace):
-        return _show_formulas(args)
+    trace = load_named_any(args.trace, args.names, args)
+    if isinstance(trace, SymbolicTrace):
+        return _show_formulas(trace, args)
     children = sorted(glob.glob(f"{glob.escape(str(args.trace))}.child-*[0-9]"))
-    reporter = InfoReporter(load_named(args.trace, args.names, args), os.path.getsize(args.trace), children)
+    reporter = InfoReporter(trace, os.path.getsize(args.trace), children)
     if args.json:
         print_json(reporter.facts())
     elif args.csv:
@@ -41,15 +47,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_formulas(args: argparse.Namespace) -> int:
+def _show_formulas(trace: SymbolicTrace, args: argparse.Namespace) -> int:
     from scalatrace.extrap.formatting import describe
-    from scalatrace.extrap.stx import load
     from scalatrace.report.info import print_header
     from scalatrace.report.style import console
 
     if args.csv:
         raise UsageError(f"{args.trace} holds formulas, which have no times of operations: add -P N")
-    facts = {**describe(load(args.trace)), "file_bytes": os.path.getsize(args.trace)}
+    facts = {**describe(trace), "file_bytes": os.path.getsize(args.trace)}
     if args.json:
         print_json(facts)
         return 0

@@ -42,15 +42,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read the formulas, evaluate them, write the trace."""
     from scalatrace.extrap.grid.plugins import load_plugins
-    from scalatrace.extrap.stx import load
     from scalatrace.extrap.workers import available
     from scalatrace.report.extrapolation import ExtrapolationReporter
+    from scalatrace.trace.io.reader import load_symbolic
 
     target = ExtrapolationTarget.of(args)
     load_plugins(args.plugin)
     options = FitOptions(None, not args.no_check, args.accept_unconfirmed, available())
-    model = load(args.formulas)
-    names = SiteNames.of_model(model, args.formulas, args.names)
+    model = load_symbolic(args.formulas)
+    names = SiteNames.of(model, args.formulas, args.names)
     with names.errors(), refusals(args.json, names):
         facts = names.facts(instantiate(model, target, options, names))
     print_facts(args, facts, *result_rows(facts), ExtrapolationReporter(facts))

@@ -59,10 +59,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _means(trace: Trace, what: str) -> list[str]:
+def _means(trace: Trace, unit: str) -> list[str]:
     from scalatrace.trace.query.summaries import byte_parameters, summarised
 
-    if what == "bytes" and (names := summarised(trace, byte_parameters)):
+    if unit == "bytes" and (names := summarised(trace, byte_parameters)):
         return [f"messages whose sizes are kept as histograms count their mean size: {', '.join(names)}"]
     return []
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.timing.report import FittedMean
     from scalatrace.report.page.extrapolated import Fit, ModelFacts
     from scalatrace.report.page.gather import PageOptions
     from scalatrace.report.page.growth import GrowthModel, SiteAtSizes
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 __all__ = ["instances", "with_model", "write_model_page"]
 
@@ -29,7 +29,7 @@ MAX_MODEL_LINES = 2000
 def write_model_page(
     trace: Trace,
     path: str,
-    model: Model,
+    model: SymbolicTrace,
     output: str,
     warnings: Sequence[str] | None,
     run_noise: float,
@@ -49,13 +49,13 @@ def write_model_page(
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
 
-def with_model(options: PageOptions, model: Model, trace: Trace) -> PageOptions:
+def with_model(options: PageOptions, model: SymbolicTrace, trace: Trace) -> PageOptions:
     """Return options that show a model too, with its fitted times up to the ranks of a trace."""
     return replace(options, model=_facts(model, trace))
 
 
 def _facts(
-    model: Model, trace: Trace, run_noise: float = 0.0, warnings: Sequence[str] | None = None
+    model: SymbolicTrace, trace: Trace, run_noise: float = 0.0, warnings: Sequence[str] | None = None
 ) -> ModelFacts:
     """Return what a page shows of a model; `warnings` as in `write_model_page`.
 
@@ -94,7 +94,7 @@ def _facts(
     return facts
 
 
-def instances(model: Model, trace: Trace) -> Iterator[Trace]:
+def instances(model: SymbolicTrace, trace: Trace) -> Iterator[Trace]:
     """Yield the traces of a model on the ranks of smaller inputs, for the parameters of a result.
 
     Those that cannot be made are left out.
@@ -177,7 +177,7 @@ def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
         yield replace(_fit(fitted, site, nprocs), after=f"{op}  {text}".strip())
 
 
-def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
+def _at_sizes(model: SymbolicTrace, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
     from scalatrace.extrap.timing.site_times import site_times
     from scalatrace.report.costs.rows import site_of
     from scalatrace.report.page.growth import AtSize, SiteAtSizes
@@ -190,13 +190,13 @@ def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
         yield SiteAtSizes(fitted.op, site_of(fitted.stack), tuple(sizes))
 
 
-def _parameters(model: Model, chosen: dict[int, int], here: dict[str, int]) -> dict[int, str]:
+def _parameters(model: SymbolicTrace, chosen: dict[int, int], inputs: dict[str, int]) -> dict[int, str]:
     """Ranks of an input (0: the result) -> the parameters that are not the same in all of them."""
-    of_all = {0: here} | {n: model.seen[number][1] for n, number in chosen.items()}
-    names = [name for name in here if len({known.get(name) for known in of_all.values()}) > 1]
+    of_all = {0: inputs} | {n: model.seen[number][1] for n, number in chosen.items()}
+    names = [name for name in inputs if len({values_there.get(name) for values_there in of_all.values()}) > 1]
     return {
-        n: ", ".join(f"{name} = {known[name]:,}" for name in names if name in known)
-        for n, known in of_all.items()
+        n: ", ".join(f"{name} = {values_there[name]:,}" for name in names if name in values_there)
+        for n, values_there in of_all.items()
     }
 
 

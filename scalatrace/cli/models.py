@@ -93,8 +93,8 @@ def _operations(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     return {
         "platform": platform.name,
         "ranges": [
-            {"sizes": each.text(), "alpha_ns": each.alpha_ns, "beta_ns": each.beta_ns}
-            for each in ranges(network)
+            {"sizes": segment.text(), "alpha_ns": segment.alpha_ns, "beta_ns": segment.beta_ns}
+            for segment in ranges(network)
         ],
         "congestion": _formula(worst_case(platform)),
         "operations": [_operation(platform, name, args) for name in names],
@@ -110,26 +110,27 @@ def _name(word: str) -> str:
 def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.predict.models import algorithms_of, levels, times
 
-    known = algorithms_of(name)
+    algorithms = algorithms_of(name)
     every = args.algorithm == "all"
     values = []
     for nranks in args.ranks:
         for nbytes in [0] if name == "barrier" else args.bytes:
             bounds = {"queue": args.queue, "strided": args.strided}
-            each = {
-                algorithm: times(platform, name, nbytes, nranks, algorithm, **bounds) for algorithm in known
+            entry = {
+                algorithm: times(platform, name, nbytes, nranks, algorithm, **bounds)
+                for algorithm in algorithms
             }
             wanted = None if every else args.algorithm
             chosen = times(platform, name, nbytes, nranks, wanted, **bounds).algorithm
             # the upper bound, since receivers share their links
-            fastest = min(known, key=lambda algorithm: each[algorithm].upper_ns)
-            for algorithm in known if every else (chosen,):
+            fastest = min(algorithms, key=lambda algorithm: entry[algorithm].upper_ns)
+            for algorithm in algorithms if every else (chosen,):
                 values.append(
                     {
                         "nbytes": nbytes, "nranks": nranks,
                         "algorithm": algorithm, "chosen": algorithm == chosen,
-                        "exact_ns": each[algorithm].exact_ns, "upper_ns": each[algorithm].upper_ns,
-                        "fastest": fastest, "fastest_ns": each[fastest].upper_ns,
+                        "exact_ns": entry[algorithm].exact_ns, "upper_ns": entry[algorithm].upper_ns,
+                        "fastest": fastest, "fastest_ns": entry[fastest].upper_ns,
                     }
                 )  # fmt: skip
     used = list(dict.fromkeys(value["algorithm"] for value in values))
@@ -159,24 +160,26 @@ def _formula(formula: Any) -> dict[str, str]:
 
 def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.extrap.grid.target import check_dimensions, target_grid
-    from scalatrace.extrap.stx import load
     from scalatrace.predict.models.program import program_time
+    from scalatrace.trace.io.reader import load_symbolic
     from scalatrace.trace.symbolic.grid import Grid
 
-    model = load(args.trace)
+    model = load_symbolic(args.trace)
     seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
     dims: Sequence[tuple[int, ...]] = [tuple(parse_dims("--dims", text)) for text in args.dims or ()]
-    grids = [target_grid(seen, prod(each), each) for each in dims] or [
+    grids = [target_grid(seen, prod(sides), sides) for sides in dims] or [
         target_grid(seen, nranks) for nranks in args.ranks
     ]
     inputs = parse_params(args.param)
     if unknown := sorted(set(inputs) - set(model.inputs)):
-        known = ", ".join(model.inputs) or "none"
-        raise UsageError(f"--param {unknown[0]}: the formulas have no such parameter; they have {known}")
+        names_of_model = ", ".join(model.inputs) or "none"
+        raise UsageError(
+            f"--param {unknown[0]}: the formulas have no such parameter; they have {names_of_model}"
+        )
     for grid in grids:
         check_dimensions(grid, len(model.sizes))
     results = [program_time(model, platform, grid, inputs) for grid in grids]
-    names = SiteNames.of_model(model, args.trace, args.names)
+    names = SiteNames.of(model, args.trace, args.names)
     return {
         "platform": platform.name,
         "trace": args.trace,

@@ -7,20 +7,22 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import scalatrace
 from scalatrace.cli.progress import stage
-from scalatrace.cli.sizes import read_trace, read_traces
+from scalatrace.cli.sizes import read_any, read_trace, read_traces
 from scalatrace.errors import ScalatraceError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.trace.model.rules import Model
+    from scalatrace.trace.model.symbolic import SymbolicTrace
+    from scalatrace.trace.model.trace_tables import TraceHeader
 
-__all__ = ["SiteNames", "load_named", "load_named_alike"]
+__all__ = ["SiteNames", "load_named", "load_named_alike", "load_named_any"]
+
+T = TypeVar("T", bound="TraceHeader")
 
 
 def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None) -> Trace:
@@ -33,6 +35,12 @@ def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None
     if args is None:
         stage("reading")
     trace = scalatrace.load(path) if args is None else read_trace(path, args)
+    return SiteNames.of(trace, path, limit_s).trace(trace)
+
+
+def load_named_any(path: str, limit_s: float, args: argparse.Namespace) -> Trace | SymbolicTrace:
+    """Return as `load_named` a trace, or a symbolic one if the command line gives no sizes for it."""
+    trace = read_any(path, args)
     return SiteNames.of(trace, path, limit_s).trace(trace)
 
 
@@ -64,17 +72,9 @@ class SiteNames:
         self._frames, self._meta, self._path, self._limit_s = list(frames), meta, path, limit_s
 
     @classmethod
-    def of(cls, trace: Trace, path: str, limit_s: float) -> SiteNames:
+    def of(cls, trace: Trace | SymbolicTrace, path: str, limit_s: float) -> SiteNames:
         """Return the names of a trace."""
         return cls(trace.frames, trace.meta, path, limit_s)
-
-    @classmethod
-    def of_model(cls, model: Model, path: str, limit_s: float) -> SiteNames:
-        """Return the names of a symbolic trace."""
-        from scalatrace.trace.model.rules import events
-
-        frames = dict.fromkeys(frame for rule in events(model.nodes) for frame in rule.stack)
-        return cls(frames, model.meta, path, limit_s)
 
     @cached_property
     def natives(self) -> set[str]:
@@ -102,19 +102,9 @@ class SiteNames:
             )
         return names
 
-    def trace(self, trace: Trace) -> Trace:
+    def trace(self, trace: T) -> T:
         """Return the trace with names."""
-        if not self.known:
-            return trace
-        return replace(trace, frames=[self.known.get(text, text) for text in trace.frames])
-
-    def model(self, model: Model) -> Model:
-        """Return the symbolic trace with names."""
-        if not self.known:
-            return model
-        from scalatrace.trace.model.rules import with_frames
-
-        return replace(model, nodes=with_frames(model.nodes, lambda frame: self.known.get(frame, frame)))
+        return trace.rename_frames(lambda frame: self.known.get(frame, frame)) if self.known else trace
 
     def text(self, text: str) -> str:
         """Return a text with names in place of native frames."""

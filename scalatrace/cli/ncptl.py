@@ -64,19 +64,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    results = [_facts(path, args.tasks) for path in args.files]
+    reports = [_facts(path, args.tasks) for path in args.files]
     if args.json:
-        print_json(results)
+        print_json(reports)
     else:
-        for facts in results:
-            for each in (*facts["errors"], *facts["warnings"]):
-                mark = "warning: " if each in facts["warnings"] else ""
-                print(f"{facts['file']}:{each['line']}:{each['column']}: {mark}{each['text']}")
+        for facts in reports:
+            for note in (*facts["errors"], *facts["warnings"]):
+                mark = "warning: " if note in facts["warnings"] else ""
+                print(f"{facts['file']}:{note['line']}:{note['column']}: {mark}{note['text']}")
             if not facts["errors"]:
                 on = f" on {args.tasks} tasks" if args.tasks else ""
                 command = f"mpiexec -n {args.tasks or 'N'} scalatrace ncptl run {facts['file']}"
                 print(f"{facts['file']}: no errors{on}. Next: {command}")
-    return 1 if any(facts["errors"] for facts in results) else 0
+    return 1 if any(facts["errors"] for facts in reports) else 0
 
 
 def _facts(path: str, tasks: int | None) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _facts(path: str, tasks: int | None) -> dict[str, Any]:
     if tasks is not None and report.program is not None and not report.errors:
         _try(report, tasks, path)
 
-    def plain(each: Note | ProgramError, text: str) -> dict[str, Any]:
-        return {"line": each.place.line, "column": each.place.column, "text": text}
+    def plain(note: Note | ProgramError, text: str) -> dict[str, Any]:
+        return {"line": note.place.line, "column": note.place.column, "text": text}
 
     return {
         "file": path,

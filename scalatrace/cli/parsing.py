@@ -62,19 +62,19 @@ class Parser(argparse.ArgumentParser):
     def _unknown(self) -> Iterator[str]:
         """Yield the words that look like options and are none; options after a program are the program's."""
         programs = any(
-            action.nargs == argparse.REMAINDER for each in self._family() for action in each._actions
+            action.nargs == argparse.REMAINDER for parser in self._family() for action in parser._actions
         )
-        known = set(self._options())
+        all_options = set(self._options())
         for word in self._words:
             if word == "--" or (programs and not word.startswith("--")):
                 return
             name = word.partition("=")[0]
-            if name.startswith("--") and " " not in name and name not in known:
+            if name.startswith("--") and " " not in name and name not in all_options:
                 yield name
 
     def _options(self) -> list[str]:
         """Return the options of this parser and of its actions."""
-        return [option for each in self._family() for option in each._option_string_actions]
+        return [option for parser in self._family() for option in parser._option_string_actions]
 
     def _family(self) -> list[Parser]:
         return [self, *subparsers_of(self).values()]
@@ -83,8 +83,8 @@ class Parser(argparse.ArgumentParser):
 def subparsers_of(parser: argparse.ArgumentParser) -> dict[str, Parser]:
     """Return the parsers of a command's actions by name."""
     return {
-        name: each
+        name: subparser
         for action in parser._actions
         if isinstance(action, argparse._SubParsersAction)
-        for name, each in action.choices.items()
+        for name, subparser in action.choices.items()
     }

@@ -106,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
     data: dict[str, Any] = {
         "runs": list(runs.names),
         "verdict": verdict.plain(),
-        "evolution": [each.plain() for each in evolution(runs, args.confidence)],
-        "window_evolution": [each.plain() for each in evolution(runs, args.confidence, args.window or 1)],
+        "evolution": [factor.plain() for factor in evolution(runs, args.confidence)],
+        "window_evolution": [factor.plain() for factor in evolution(runs, args.confidence, args.window or 1)],
         "phases": [row for row in phases if row["run"] in runs.names],
         "efficiency": [row for row in efficiencies if row["run"] in runs.names],
     }

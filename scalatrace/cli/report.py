@@ -26,11 +26,11 @@ from scalatrace.files import check_output, write_file
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.arrays import Floats
-    from scalatrace.extrap.grid.model import Model
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.gather import PageOptions, TraceAggregates
     from scalatrace.report.page.predictions.simulated import PagePrediction
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 EXAMPLE = (
     "scalatrace report stencil.st\n"
@@ -124,11 +124,11 @@ def _with_predictions(
 
     platform = read_platform(args.platform)
     instances_of_traces = [instances(model, trace) if model else [] for trace in traces]
-    result = []
+    with_simulations = []
     for aggregates, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
         prediction, rank_times = predict(trace, platform, sizes)
-        result.append(replace(aggregates, prediction=prediction, rank_times=rank_times))
-    return result
+        with_simulations.append(replace(aggregates, prediction=prediction, rank_times=rank_times))
+    return with_simulations
 
 
 def _options(args: argparse.Namespace) -> PageOptions:
@@ -144,19 +144,19 @@ def _options(args: argparse.Namespace) -> PageOptions:
     return PageOptions(_ranks(args.ranks), window, not args.no_source)
 
 
-def _model(args: argparse.Namespace, traces: list[Trace]) -> Model | None:
+def _model(args: argparse.Namespace, traces: list[Trace]) -> SymbolicTrace | None:
     """Return the symbolic trace, with the names of call sites that the traces have; None: there is none."""
-    from scalatrace.extrap.stx import load
     from scalatrace.trace.io.container import is_symbolic
+    from scalatrace.trace.io.reader import load_symbolic
 
     path = args.model or (args.trace if is_symbolic(args.trace) else None)
     if path is None:
         return None
-    model = load(path)
-    names = SiteNames.of_model(model, path, args.names)
+    model = load_symbolic(path)
+    names = SiteNames.of(model, path, args.names)
     # Two traces may both keep offsets: then the call sites of the model have to as well.
     keeps = any(names.known.keys() & set(trace.frames) for trace in traces)
-    return model if keeps else names.model(model)
+    return model if keeps else names.trace(model)
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import SiteNames, load_named
+from scalatrace.cli.named import load_named_any
 from scalatrace.cli.output import add_formats, add_names, add_trace, natural, print_csv, print_json
-from scalatrace.cli.sizes import add_sizes, needs_sizes
+from scalatrace.cli.sizes import add_sizes
 from scalatrace.errors import UsageError
 from scalatrace.report.columns import CALLS, NODES, NOTATION
 from scalatrace.report.trees.legend import LEGEND
@@ -17,6 +17,7 @@ from scalatrace.trace.query.unfinished import unfinished_calls
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.report.notation import NotationReporter
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 __doc__ = f"{__doc__}\n\n{LEGEND}"
 
@@ -61,17 +62,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and show it in the form asked for."""
+    from scalatrace.trace.model.symbolic import SymbolicTrace
+
     if args.text and (args.json or args.csv):
         raise UsageError("--text is a form of its own: leave out --json and --csv")
     of_tree = {"--depth": args.depth, "--top": args.top, "--at": args.at, "--legend": args.legend or None}
     if args.text or args.notation or args.rank is not None:
         for option in (option for option, value in of_tree.items() if value is not None):
             raise UsageError(f"{option} belongs to the tree: leave out --text, --notation and --rank")
-    if needs_sizes(args, args.trace):
+    trace = load_named_any(args.trace, 0 if args.text else args.names, args)
+    if isinstance(trace, SymbolicTrace):
         for option in (option for option, value in of_tree.items() if value is not None):
             raise UsageError(f"{option} belongs to the tree of a trace: give -P N, {args.trace} has formulas")
-        return _show_formulas(args)
-    trace = load_named(args.trace, 0 if args.text else args.names, args)
+        return _show_formulas(trace, args)
     if args.rank is not None:
         _show_rank(trace, args)
     elif args.text:
@@ -83,19 +86,16 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_formulas(args: argparse.Namespace) -> int:
+def _show_formulas(trace: SymbolicTrace, args: argparse.Namespace) -> int:
     from scalatrace.extrap.formatting import lines
-    from scalatrace.extrap.stx import load
     from scalatrace.report.style import console
 
     if args.csv:
         raise UsageError(f"{args.trace} holds formulas, which are no table: leave out --csv")
-    model = load(args.trace)
-    model = SiteNames.of_model(model, args.trace, 0 if args.text else args.names).model(model)
     if args.json:
-        print_json({"lines": list(lines(model))})
+        print_json({"lines": list(lines(trace))})
         return 0
-    for line in lines(model):
+    for line in lines(trace):
         console().print(line, highlight=False, markup=False, soft_wrap=True)
     return 0
 

@@ -77,8 +77,8 @@ class Simulated:
             from scalatrace.predict.kernels import read_cluster
 
             self._nodes = partial(sampled_nodes, read_cluster(setting.cluster), platform, trace.nprocs)
-        own = (None, None) if self._nodes is None else self._nodes(setting.seed)
-        self._options = SimulateOptions(setting.compute_scale, setting.drawn, setting.seed, *own)
+        nodes = (None, None) if self._nodes is None else self._nodes(setting.seed)
+        self._options = SimulateOptions(setting.compute_scale, setting.drawn, setting.seed, *nodes)
         stage("lowering the calls to messages")
         self._simulator = Simulator(trace, _kernel_times(setting, trace, platform), setting.polls_work)
         calls = trace.counted()
@@ -229,8 +229,10 @@ class Simulated:
 
         stage("tolerance of latency")
         return [
-            {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
-            for each in tolerances(self._simulator, self._platform, TOLERATED, self._options, self._result)
+            {"parameter": tolerance.parameter, "slower": tolerance.share, "factor": tolerance.factor}
+            for tolerance in tolerances(
+                self._simulator, self._platform, TOLERATED, self._options, self._result
+            )
         ]
 
     def sweep(self, factors: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
@@ -238,7 +240,7 @@ class Simulated:
         from scalatrace.predict.engine.sensitivity import sweep
 
         settings = track(sweep(self._simulator, self._platform, factors, self._options), "sweep")
-        return [{**chosen, "time_ns": each.time_ns} for chosen, each in settings]
+        return [{**chosen, "time_ns": simulated.time_ns} for chosen, simulated in settings]
 
 
 def _largest_message(trace: Trace) -> int:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-import scalatrace
 from scalatrace.cli.output import natural
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
@@ -17,7 +16,7 @@ from scalatrace.errors import UsageError
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.extrap.extrapolate import Extrapolation
-    from scalatrace.trace.model.rules import Model
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 __all__ = [
     "Dims",
@@ -25,9 +24,9 @@ __all__ = [
     "add_plugins",
     "add_sizes",
     "evaluate",
-    "needs_sizes",
     "parse_dims",
     "parse_params",
+    "read_any",
     "read_trace",
     "read_traces",
 ]
@@ -79,9 +78,13 @@ def add_plugins(
     parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=meaning)
 
 
-def needs_sizes(args: argparse.Namespace, path: str) -> bool:
-    """Return whether a file holds formulas, and the command line gives no sizes."""
-    return TargetSizes.of(args) is None and _is_symbolic(path)
+def read_any(path: str, args: argparse.Namespace) -> Trace | SymbolicTrace:
+    """Return the trace of a file: with the sizes of `add_sizes`, or symbolic where they are missing.
+
+    Raises:
+        UsageError: sizes are given for a trace that has its own. ScalatraceError: no trace can be made.
+    """
+    return _read_all((path,), args)[0]
 
 
 def read_trace(path: str, args: argparse.Namespace) -> Trace:
@@ -95,43 +98,49 @@ def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
     Raises:
         UsageError: sizes are missing, or are given for traces only. ScalatraceError: no trace can be made.
     """
+    from scalatrace.trace.model.trace import Trace
+
+    traces = []
+    for path, trace in zip(paths, _read_all(paths, args), strict=True):
+        if not isinstance(trace, Trace):
+            raise UsageError(f"{path} holds formulas for any number of ranks: give -P N or --dims XxY")
+        traces.append(trace)
+    return traces
+
+
+def _read_all(paths: Sequence[str], args: argparse.Namespace) -> list[Trace | SymbolicTrace]:
+    from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.trace.io.reader import load_any
+    from scalatrace.trace.model.trace import Trace
 
     sizes = TargetSizes.of(args)
-    symbolic = {path for path in paths if _is_symbolic(path)}
-    if not symbolic and (sizes is not None or args.param):
+    load_plugins(args.plugin)
+    traces = [load_any(path) for path in track(paths, "reading")]
+    if (sizes is not None or args.param) and all(isinstance(trace, Trace) for trace in traces):
         option = "-P" if args.nprocs is not None else "--dims" if args.dims is not None else "--param"
         raise UsageError(f"{option}: {paths[0]} is a trace, whose size is fixed; leave it out")
-    if sizes is None and symbolic:
-        path = min(symbolic)
-        raise UsageError(f"{path} holds formulas for any number of ranks: give -P N or --dims XxY")
+    if sizes is None:
+        return traces
+    timing = getattr(args, "timing_model", None)
     return [
-        _bind(path, sizes, args.plugin) if sizes is not None and path in symbolic else scalatrace.load(path)
-        for path in track(paths, "reading")
+        trace if isinstance(trace, Trace) else _bind(path, trace, sizes, timing)
+        for path, trace in zip(paths, traces, strict=True)
     ]
 
 
-def _is_symbolic(path: str) -> bool:
-    from scalatrace.trace.io.container import is_symbolic
-
-    return is_symbolic(path)
-
-
-def _bind(path: str, sizes: TargetSizes, plugins: Sequence[str]) -> Trace:
+def _bind(path: str, formulas: SymbolicTrace, sizes: TargetSizes, timing: str | None) -> Trace:
     """Return the trace of a symbolic one for these sizes, as `instantiate` writes it."""
-    from scalatrace.extrap.grid.plugins import load_plugins
-    from scalatrace.extrap.stx import load
     from scalatrace.trace.io.reader import loads
     from scalatrace.trace.io.writer import dumps
 
-    load_plugins(plugins)
-    result = evaluate(load(path), sizes)
+    result = evaluate(formulas, sizes, (timing, 0.0))
     for warning in result.warnings:
         print(f"scalatrace: {path}: {warning}", file=sys.stderr)
     return loads(dumps(result.trace, compress=False), path)
 
 
 def evaluate(
-    model: Model,
+    model: SymbolicTrace,
     sizes: TargetSizes,
     timing: tuple[str | None, float] = (None, 0.0),
     workers: int = 1,

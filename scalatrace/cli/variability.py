@@ -130,20 +130,20 @@ def of_trace(trace: Trace, options: RankProjection) -> dict[str, Any] | None:
     if not listed:
         return None
     nranks, spread = len(trace.ranks), spread_of_ranks(trace)
-    known = trace.without_phases.has_load(COMPUTE)
-    methods = _methods(options, max(each.count for each in listed))
+    has_spread = trace.without_phases.has_load(COMPUTE)
+    methods = _methods(options, max(computation.count for computation in listed))
     rows, predictions = [], []
-    for number, each in enumerate(track(listed, "intervals")):
-        drawn = min(each.count * -(-MIN_DRAWN_INTERVALS // each.count), MAX_DRAWN_INTERVALS)
-        maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
-        site = each.stack[0] if each.stack else ""
-        rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        projection = _project_interval(options, methods, maxima, nranks, each.count)
-        predictions.append([(each.count, interval) for interval in projection])
+    for number, computation in enumerate(track(listed, "intervals")):
+        drawn = min(computation.count * -(-MIN_DRAWN_INTERVALS // computation.count), MAX_DRAWN_INTERVALS)
+        maxima = maxima_of(computation, nranks, spread, drawn, options.seed + number)
+        site = computation.stack[0] if computation.stack else ""
+        rows.append(_interval(computation.op, site, computation.count, computation.mean_ns, maxima))
+        projection = _project_interval(options, methods, maxima, nranks, computation.count)
+        predictions.append([(computation.count, interval) for interval in projection])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,
-        "spread": spread if known else None,
+        "spread": spread if has_spread else None,
         "phases": plain_phases(trace.phases),
         "intervals": rows,
         "min_fitted_intervals": MIN_FITTED_INTERVALS,
@@ -221,7 +221,7 @@ def _project_interval(
     """Return the prediction of one interval by each method, for each number of ranks."""
     from scalatrace.stats import bootstrap
 
-    result = []
+    rows = []
     for target in options.ranks:
         if target < nranks:
             raise UsageError(f"-P {target}: fewer ranks than the {nranks} of the input")
@@ -237,15 +237,15 @@ def _project_interval(
             else:
                 assert cube is not None
                 interval = bootstrap.intra_node(cube, target, options.fit, options.seed)
-            result.append({"method": name, "nranks": target, "interval": interval})
-    return result
+            rows.append({"method": name, "nranks": target, "interval": interval})
+    return rows
 
 
 def _sum_predictions(predictions: list[list[tuple[int, dict[str, Any]]]]) -> list[dict[str, Any]]:
     """Add up the predictions of all intervals; their bounds, too, since ranks may be slow in all of them."""
     summed: dict[tuple[str, int], dict[str, Any]] = {}
-    for each in predictions:
-        for count, prediction in each:
+    for counted in predictions:
+        for count, prediction in counted:
             start = {
                 "method": prediction["method"],
                 "nranks": prediction["nranks"],

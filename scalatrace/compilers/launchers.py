@@ -79,9 +79,11 @@ def _mismatch(launcher: Path, program: str, library: Path, may_change: str = "")
         return ""  # that of any MPI
     if may_change and flavour == theirs.flavour and linked_mpi(may_change):
         return ""
-    what = "its ranks may not find each other" if flavour != theirs.flavour else "it may be slow or fail"
+    consequence = (
+        "its ranks may not find each other" if flavour != theirs.flavour else "it may be slow or fail"
+    )
     name = Path(program).name if program == sys.executable else program
     return (
         f"{name} uses {library} ({flavour}), but {launcher} belongs to {theirs.library} ({theirs.flavour}): "
-        f"{what}; start it with the mpiexec of its own MPI"
+        f"{consequence}; start it with the mpiexec of its own MPI"
     )

@@ -104,7 +104,7 @@ class LocationCalls:
         if not self._inside:
             self._left_out[region.name] += 1
             return
-        frames = tuple(_frame(each) for each in reversed(self._stack))
+        frames = tuple(_frame(entered) for entered in reversed(self._stack))
         for call in self._inside:
             call.frames = frames
         first = self._inside[0]

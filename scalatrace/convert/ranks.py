@@ -59,17 +59,17 @@ class RankCalls:
             thread: that made it.
         """
         schema = tuple((name, kind) for name, kind, _ in params)
-        known = self._ops.get((op, schema))
-        if known is None:
-            known = self.core.define_op(
+        op_number = self._ops.get((op, schema))
+        if op_number is None:
+            op_number = self.core.define_op(
                 op, [(name, int(kind)) for name, kind in schema], communicates(op), is_collective(op)
             )
-            self._ops[op, schema] = known
+            self._ops[op, schema] = op_number
         signature = self.core.define_signature(frames) if frames else 0
         at = next((value for _, kind, value in params if kind is Kind.COMM), "world")
         comm = self._comms.get(at) or self._comms["world"]
         values = [self._store_value(kind, value) for _, kind, value in params]
-        self.core.append(known, values, signature, comm.own, comm.size, stats, thread)
+        self.core.append(op_number, values, signature, comm.own, comm.size, stats, thread)
 
     def comm(
         self,

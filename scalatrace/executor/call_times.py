@@ -62,22 +62,22 @@ class PrecedingCallTimes:
         """Return the C structures of an event's computation times; None where nothing was recorded."""
         if self._compute is None:
             return None
-        known = [
+        after_pred = [
             (stats.pred, histogram)
             for stats in event.stats
             if self._compute < len(stats.histograms) and (histogram := stats.histograms[self._compute])
         ]
-        if not known:
+        if not after_pred:
             return None
         what = f"a mean computation before {self._trace.ops[event.op].name}"
-        times = (binding.EngineTimes * len(known))(
+        times = (binding.EngineTimes * len(after_pred))(
             *(
                 binding.EngineTimes(pred=pred, mean_ps=max(0, picoseconds(h.mean * self._ps, what)))
-                for pred, h in known
+                for pred, h in after_pred
             )
         )
-        self._without_bins.append((times, [histogram for _, histogram in known]))
-        self.compute_ps += sum(histogram.total for _, histogram in known) * self._ps
+        self._without_bins.append((times, [histogram for _, histogram in after_pred]))
+        self.compute_ps += sum(histogram.total for _, histogram in after_pred) * self._ps
         return times
 
     @property
@@ -103,11 +103,11 @@ class PrecedingCallTimes:
 
     def inside(self, event: Event) -> int:
         """Return the mean time of an event's calls in picoseconds, as recorded."""
-        known = _of_stat(event, self._inside)
-        count = sum(histogram.count for histogram in known)
+        histograms = _of_stat(event, self._inside)
+        count = sum(histogram.count for histogram in histograms)
         if not count:
             return 0
-        mean = sum(histogram.total for histogram in known) / count
+        mean = sum(histogram.total for histogram in histograms) / count
         return picoseconds(mean * self._inside_ps, f"a mean time in {self._trace.ops[event.op].name}")
 
     def polled(self, event: Event) -> tuple[int, int]:
@@ -115,9 +115,9 @@ class PrecedingCallTimes:
 
         A poll that finds something is taken to be as long as the shortest poll of the trace.
         """
-        known = _of_stat(event, self._inside)
-        count = sum(histogram.count for histogram in known)
-        total = sum(histogram.total for histogram in known) - count * self._shortest_poll
+        histograms = _of_stat(event, self._inside)
+        count = sum(histogram.count for histogram in histograms)
+        total = sum(histogram.total for histogram in histograms) - count * self._shortest_poll
         if not count:
             return 0, 0
         total_ps = max(0, round(total * self._inside_ps))
@@ -127,13 +127,13 @@ class PrecedingCallTimes:
     @cached_property
     def _shortest_poll(self) -> float:
         """Time of one poll: the least of any one, or of the mean of the polls until one finds something."""
-        result = inf
+        shortest = inf
         polling = (event for event in self._trace.leaves() if self._trace.ops[event.op].name in POLLING)
         for stats in chain.from_iterable(event.stats for event in polling):
             times, polls = _histogram(stats, self._inside), _histogram(stats, self._polls)
             if times is not None:
-                result = min(result, times.min, times.mean / max(1.0, polls.mean if polls else 1.0))
-        return result
+                shortest = min(shortest, times.min, times.mean / max(1.0, polls.mean if polls else 1.0))
+        return shortest
 
     @property
     def _inside_ps(self) -> float:

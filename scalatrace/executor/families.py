@@ -79,8 +79,8 @@ class FamilyTable:
             peer = stored ^ own_ranks
         inside = ~special & (peer >= 0) & (peer < size)
         at = np.where(inside, start + np.where(inside, peer, 0), 0)
-        known = self.peers[at] if len(self.peers) else at
-        return np.where(inside, known, np.where(special, stored, UNDEFINED))
+        world = self.peers[at] if len(self.peers) else at
+        return np.where(inside, world, np.where(special, stored, UNDEFINED))
 
 
 class Families:
@@ -119,16 +119,16 @@ class Families:
         offsets, members = _flat(groups)
         number = np.repeat(np.arange(len(groups)), np.diff(offsets))
         place = np.arange(len(members)) - offsets[number] if len(members) else np.zeros(0)
-        here = members != UNDEFINED
-        instance[members[here]], position[members[here]] = number[here], place[here]
+        is_member = members != UNDEFINED
+        instance[members[is_member]], position[members[is_member]] = number[is_member], place[is_member]
         peer_offsets, peers = (offsets, members) if remote is None else _flat(remote)
         table = FamilyTable(instance, position, offsets, members, peer_offsets, peers, remote is not None)
         ranks = self._trace.ranks
         if remote is not None or not all(rank in ranks for rank in members.tolist()):
             far = [()] * len(groups) if remote is None else remote
-            both = (sorted({*group, *other}) for group, other in zip(groups, far, strict=True))
-            there = dict.fromkeys(tuple(rank for rank in group if rank in ranks) for group in both)
-            table.everyone = self._made(list(there), None)
+            joined = (sorted({*group, *other}) for group, other in zip(groups, far, strict=True))
+            in_trace = dict.fromkeys(tuple(rank for rank in group if rank in ranks) for group in joined)
+            table.everyone = self._made(list(in_trace), None)
         return table
 
 

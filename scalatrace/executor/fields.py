@@ -101,13 +101,13 @@ def constants_of(value: Elastic, nprocs: int) -> Ints | None:
         return None if value.constant is None else np.full(nprocs, value.constant, dtype=np.int64)
     if not isinstance(value, Groups):
         return None
-    result = np.zeros(nprocs, dtype=np.int64)
+    constants = np.zeros(nprocs, dtype=np.int64)
     for ranks, vec in value.groups:
         if vec.constant is None:
             return None
         for start, stop in ranks.runs:
-            result[start:stop] = vec.constant
-    return result
+            constants[start:stop] = vec.constant
+    return constants
 
 
 @dataclass
@@ -130,8 +130,8 @@ class Classes:
         Args:
             names: parameters, given to the function as integers, or as arrays of successive values.
         """
-        results = [self._of_class(i, names, function) for i in range(len(self.rows))]
-        return quantity(self.class_of, results)
+        vectors = [self._of_class(i, names, function) for i in range(len(self.rows))]
+        return quantity(self.class_of, vectors)
 
     def divided(self, name: str, numbers: Ints) -> Classes:
         """Divide each class by a number of its ranks, which becomes a parameter.
@@ -145,8 +145,8 @@ class Classes:
         class_of = np.full(len(self.class_of), -1, dtype=np.int32)
         class_of[taking_part] = joint
         parts = [divmod(key, count) for key in distinct.tolist()]
-        rows = [{**self.rows[old], name: Vec(number)} for old, number in parts]
-        return Classes(class_of, rows, [self.counts[old] for old, _ in parts])
+        rows = [{**self.rows[row], name: Vec(number)} for row, number in parts]
+        return Classes(class_of, rows, [self.counts[row] for row, _ in parts])
 
     def _of_class(self, number: int, names: Sequence[str], function: Callable[..., Any]) -> Ints:
         vecs = [self.rows[number][name] for name in names]
@@ -171,24 +171,24 @@ def _too_many(count: int) -> LimitError:
     return LimitError(f"a call has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps")
 
 
-def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> EngineQuantity:
+def quantity(class_of: NDArray[np.int32], vectors: Sequence[Ints]) -> EngineQuantity:
     """Return the quantity in which the ranks of class c have the values results[c]."""
-    if not results:
+    if not vectors:
         return constant(0)
-    if all(len(values) == 1 for values in results):
-        each = np.array([values[0] for values in results], dtype=np.int64)
-        if (each == each[0]).all():
-            return constant(int(each[0]))
-        return EngineQuantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
-    cycles = [_cycle(values) for values in results]
+    if all(len(values) == 1 for values in vectors):
+        first_values = np.array([values[0] for values in vectors], dtype=np.int64)
+        if (first_values == first_values[0]).all():
+            return constant(int(first_values[0]))
+        return EngineQuantity(values=np.where(class_of >= 0, first_values[class_of], 0).astype(np.int64))
+    cycles = [_cycle(values) for values in vectors]
     period = 0
     if all(cycle is not None for cycle in cycles):
-        results = [cycle for cycle in cycles if cycle is not None]
-        period = lcm(*(len(cycle) for cycle in results))
-    offsets = np.concatenate(([0], np.cumsum([len(values) for values in results]))).astype(np.int64)
+        vectors = [cycle for cycle in cycles if cycle is not None]
+        period = lcm(*(len(cycle) for cycle in vectors))
+    offsets = np.concatenate(([0], np.cumsum([len(values) for values in vectors]))).astype(np.int64)
     if offsets[-1] > MAX_VALUES:
         raise _too_many(int(offsets[-1]))
-    return EngineQuantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
+    return EngineQuantity(class_of=class_of, offsets=offsets, pool=np.concatenate(vectors), period=period)
 
 
 def _cycle(values: Ints) -> Ints | None:

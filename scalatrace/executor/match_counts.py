@@ -57,9 +57,9 @@ class MessageCounts:
         }
         self.sent, self.wanted = _of_boxes(sent, boxes), _of_boxes(wanted, boxes)
         kinds = {(*kind,) for rows in (received, probed) for kind in _columns(rows, 4)}
-        found = ((kind, self.certain_kind(kind)) for kind in kinds)
+        certain = ((kind, self.certain_kind(kind)) for kind in kinds)
         self.certain = np.array(
-            [(*kind, *only[2:]) for kind, only in found if only != kind], dtype=np.int64
+            [(*kind, *only[2:]) for kind, only in certain if only != kind], dtype=np.int64
         ).reshape(-1, 6)
 
     def certain_kind(self, kind: Sequence[int]) -> Kind:
@@ -72,8 +72,8 @@ class MessageCounts:
 
 
 def _columns(rows: Ints, width: int) -> list[list[int]]:
-    result: list[list[int]] = rows[:, :width].tolist()
-    return result
+    columns: list[list[int]] = rows[:, :width].tolist()
+    return columns
 
 
 def _of_boxes(rows: Ints, boxes: set[tuple[int, ...]]) -> Ints:
@@ -150,22 +150,28 @@ def kinds_by_rank(lowering: MatchLowering, node: LoweredTrace, peer: str, tag: s
             rows, counts = np.unique(
                 np.column_stack([np.resize(column, width) for column in columns]), axis=0, return_counts=True
             )
-            each = np.repeat(members, len(rows))
+            ranks_of_rows = np.repeat(members, len(rows))
             family, world, tags = np.tile(rows, (len(members), 1)).T
             fixed = [q.values is not None for q in quantities]
-            family = _own(quantities[0], each) if fixed[0] else family
-            world = _own(quantities[1], each) if fixed[1] else world
-            tags = _own(quantities[2], each) if fixed[2] else tags
+            family = _own(quantities[0], ranks_of_rows) if fixed[0] else family
+            world = _own(quantities[1], ranks_of_rows) if fixed[1] else world
+            tags = _own(quantities[2], ranks_of_rows) if fixed[2] else tags
             times = np.tile(counts if varying else np.array([count]), len(members))
             yield np.column_stack(
-                (channel_of(node, family), each, decode_world(world, each, encoding, nranks), tags, times)
+                (
+                    channel_of(node, family),
+                    ranks_of_rows,
+                    decode_world(world, ranks_of_rows, encoding, nranks),
+                    tags,
+                    times,
+                )
             )
 
 
 def _own(quantity: EngineQuantity, ranks: Ints) -> Ints:
     assert quantity.values is not None
-    own: Ints = quantity.values[ranks]
-    return own
+    of_ranks: Ints = quantity.values[ranks]
+    return of_ranks
 
 
 def _values(quantity: EngineQuantity, rank: int, count: int) -> Ints:

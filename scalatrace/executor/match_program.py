@@ -232,8 +232,8 @@ def _peer(parameters: Parameters, name: str) -> EngineQuantity:
 
 
 def _tag(parameters: Parameters, name: str) -> EngineQuantity:
-    known = next((each for each in (name, "tag") if each in parameters.names), None)
-    return constant(ANY_TAG) if known is None else parameters.values(known)
+    tag_name = next((candidate for candidate in (name, "tag") if candidate in parameters.names), None)
+    return constant(ANY_TAG) if tag_name is None else parameters.values(tag_name)
 
 
 def _rooted(row: Operation) -> int:

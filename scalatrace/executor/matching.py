@@ -267,8 +267,8 @@ class MatchExecution:
     def waits(self) -> list[Wait]:
         """Return what the ranks that did not end wait for, by rank."""
         return [
-            Wait(rank, self._event(node), WaitKind(kind), peer, tag, family, self._event(made), meeting)
-            for rank, node, kind, peer, tag, family, made, meeting in self._rows(
+            Wait(rank, self._event(node), WaitKind(kind), peer, tag, family, self._event(creator), meeting)
+            for rank, node, kind, peer, tag, family, creator, meeting in self._rows(
                 "waits", np.int32, 8
             ).tolist()
         ]
@@ -306,8 +306,8 @@ class MatchExecution:
         return event
 
     def _rows(self, name: str, kind: type[np.generic], width: int, *place: int) -> NDArray[Any]:
-        found = getattr(binding.library(), f"st_sim_match_{name}")(self._handle, *place)
-        if not found.count:
+        read_rows = getattr(binding.library(), f"st_sim_match_{name}")(self._handle, *place)
+        if not read_rows.count:
             return np.zeros((0, width), dtype=kind)
-        nbytes = found.count * width * np.dtype(kind).itemsize
-        return np.frombuffer(ctypes.string_at(found.rows, nbytes), dtype=kind).reshape(-1, width)
+        nbytes = read_rows.count * width * np.dtype(kind).itemsize
+        return np.frombuffer(ctypes.string_at(read_rows.rows, nbytes), dtype=kind).reshape(-1, width)

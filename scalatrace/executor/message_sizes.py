@@ -47,8 +47,8 @@ class MessageSizes:
     def of_type(self, index: Any) -> Any:
         """Return the sizes of datatypes by their indices; 0 of special values."""
         numbers = np.asarray(index)
-        known = (numbers >= 0) & (numbers < len(self._sizes))
-        return np.where(known, self._sizes[np.where(known, numbers, 0)], 0)
+        in_table = (numbers >= 0) & (numbers < len(self._sizes))
+        return np.where(in_table, self._sizes[np.where(in_table, numbers, 0)], 0)
 
     def collective(self, parameters: Parameters, operation_name: str) -> EngineQuantity:
         """Return the size that the rules of a collective operation count: see platform/algorithms.py."""

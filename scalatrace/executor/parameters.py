@@ -107,26 +107,26 @@ class Parameters:
         nprocs = self.trace.nprocs
         ranks = np.flatnonzero(_member_mask(self.counts, nprocs))
         if not stored.varies and not comms.varies:
-            each = np.full(nprocs, stored.value) if stored.values is None else stored.values
+            peers = np.full(nprocs, stored.value) if stored.values is None else stored.values
             family = np.full(nprocs, comms.value) if comms.values is None else comms.values
             world = np.full(nprocs, UNDEFINED, dtype=np.int64)
-            world[ranks] = self.decoded(ranks, each[ranks], family[ranks], encoding)
+            world[ranks] = self.decoded(ranks, peers[ranks], family[ranks], encoding)
             return EngineQuantity(values=world)
-        results, class_of = list[Ints](), np.full(nprocs, -1, dtype=np.int32)
+        peers_of_calls, class_of = list[Ints](), np.full(nprocs, -1, dtype=np.int32)
         for ranks_of_count, count in self.counts:
             for rank in ranks_of_count:
-                class_of[rank] = len(results)
-                each, family = (row_of(quantity, rank, count, nprocs) for quantity in (stored, comms))
-                results.append(self.decoded(np.full(count, rank), each, family, encoding))
-        return quantity(class_of, results)
+                class_of[rank] = len(peers_of_calls)
+                peers, family = (row_of(quantity, rank, count, nprocs) for quantity in (stored, comms))
+                peers_of_calls.append(self.decoded(np.full(count, rank), peers, family, encoding))
+        return quantity(class_of, peers_of_calls)
 
     def decoded(self, ranks: Ints, stored: Ints, family: Ints, encoding: Encoding) -> Ints:
         world = np.full(len(ranks), UNDEFINED, dtype=np.int64)
         tables = self.families.tables
         for number in np.unique(family).tolist():
-            here = family == number
+            in_family = family == number
             if 0 <= number < len(tables):
-                world[here] = tables[number].world_peers(ranks[here], stored[here], encoding)
+                world[in_family] = tables[number].world_peers(ranks[in_family], stored[in_family], encoding)
         return world
 
 

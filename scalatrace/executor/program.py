@@ -186,15 +186,15 @@ class EngineThreads:
             *(binding.EngineStream(*stream) for stream in streams)
         )
         orders = []
-        left = MAX_TURNS
+        remaining = MAX_TURNS
         for family, order in trace.turns.items():
             for rank in named_ranks(order) or trace.ranks:
                 vec = at(order, rank)
                 if vec is None:
                     continue
                 assert vec.length is not None  # readers check it
-                left -= vec.length
-                if left < 0:
+                remaining -= vec.length
+                if remaining < 0:
                     raise LimitError(
                         f"threads take more than {MAX_TURNS} turns in collective calls; record fewer steps"
                     )
@@ -296,10 +296,10 @@ class ProgramLowering:
             fixed *= inside
             return constant(int(fixed[0])) if (fixed == fixed[0]).all() else EngineQuantity(values=fixed)
         classes = classes_of({"repeat": node.repeat}, entered, self.trace.nprocs)
-        made = classes.derive(["repeat"], lambda repeat: repeat)
-        if made.varies or made.values is not None or (classes.class_of >= 0).all():
-            return made
-        return EngineQuantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
+        trip_counts = classes.derive(["repeat"], lambda repeat: repeat)
+        if trip_counts.varies or trip_counts.values is not None or (classes.class_of >= 0).all():
+            return trip_counts
+        return EngineQuantity(values=np.where(classes.class_of >= 0, trip_counts.value, 0).astype(np.int64))
 
     def add_event(self, event: Event) -> None:
         op = self.trace.ops[event.op]
@@ -436,17 +436,18 @@ def _message_fields(
 def completion_fields(lowered: LoweredTrace, parameters: Parameters) -> set[int]:
     """Set the requests that a call completes or starts; return the arrays that they are in."""
     names, used = parameters.names, set[int]()
-    known = [name for name in ("request", "requests") if name in names]
-    if not known:
+    names_of_requests = [name for name in ("request", "requests") if name in names]
+    if not names_of_requests:
         lowered.fields["list"] = constant(UNDEFINED)
         return used
     if "flag" in names:  # of a test without success nothing is complete
         lowered.fields["list"] = parameters.derived(
-            [known[0], "flag"], lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED)
+            [names_of_requests[0], "flag"],
+            lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED),
         )
     else:
-        lowered.fields["list"] = parameters.values(known[0])
-    if known[0] == "requests":
+        lowered.fields["list"] = parameters.values(names_of_requests[0])
+    if names_of_requests[0] == "requests":
         used |= lowered.fields["list"].distinct()
     if "index" in names:
         lowered.fields["peer"] = parameters.values("index")

@@ -70,8 +70,8 @@ def _find_planted_link(path: str, links: int = MAX_LINKS) -> str | None:
                 return part
         except OSError:
             continue
-        whole = os.path.join(os.path.dirname(part), target, *parts[n:])
-        return _find_planted_link(whole, links - 1) if links else None
+        target_path = os.path.join(os.path.dirname(part), target, *parts[n:])
+        return _find_planted_link(target_path, links - 1) if links else None
     return None
 
 
@@ -142,24 +142,24 @@ def _obstacle(path: str) -> str | None:
         target = resolved(path)
         if is_stream(path):
             return None if os.access(path, os.W_OK, effective_ids=True) else os.strerror(errno.EACCES)
-        old = os.stat(target) if os.path.lexists(target) else None
+        status = os.stat(target) if os.path.lexists(target) else None
     except OSError as error:
         return error.strerror
-    if old is not None and stat.S_ISDIR(old.st_mode):
+    if status is not None and stat.S_ISDIR(status.st_mode):
         return "this is a folder; give the path of a file"
     if target.endswith("/"):
         return "this is a folder's name; give the path of a file"
-    return _folder_obstacle(os.path.dirname(target), old)
+    return _folder_obstacle(os.path.dirname(target), status)
 
 
-def _folder_obstacle(folder: str, old: os.stat_result | None) -> str | None:
+def _folder_obstacle(folder: str, status: os.stat_result | None) -> str | None:
     """Return why no file can be created in a folder, or an old one not replaced."""
     try:
         info = os.stat(folder)
         if not stat.S_ISDIR(info.st_mode):
             return f"{folder} is no folder"
         if os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
-            users = (0, info.st_uid, old.st_uid if old else os.geteuid())
+            users = (0, info.st_uid, status.st_uid if status else os.geteuid())
             if info.st_mode & stat.S_ISVTX and os.geteuid() not in users:
                 return f"the file belongs to another user, and {folder} protects it"
             return None

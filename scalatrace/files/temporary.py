@@ -88,12 +88,12 @@ def locked(folder: str) -> Iterator[None]:
 @contextmanager
 def removed_unless_complete(temporary: str) -> Iterator[None]:
     """Remove a temporary file or folder after an error, also after KeyboardInterrupt and at SIGTERM."""
-    old = signal.getsignal(signal.SIGTERM)
-    is_ours = threading.current_thread() is threading.main_thread() and old is not None
+    handler = signal.getsignal(signal.SIGTERM)
+    is_ours = threading.current_thread() is threading.main_thread() and handler is not None
 
     def end(number: int, frame: FrameType | None) -> None:
         _remove(temporary)
-        signal.signal(signal.SIGTERM, old)
+        signal.signal(signal.SIGTERM, handler)
         os.kill(os.getpid(), number)  # the handler before, or the end of the process
 
     if is_ours:
@@ -105,7 +105,7 @@ def removed_unless_complete(temporary: str) -> Iterator[None]:
         raise
     finally:
         if is_ours:
-            signal.signal(signal.SIGTERM, old)
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _remove(path: str) -> None:

@@ -106,26 +106,26 @@ def output_folder(path: FilePath) -> Iterator[str]:
 def _replacement(path: str, mode: int | None) -> Iterator[IO[bytes]]:
     """Give a temporary file beside `path`, which is renamed to it at the end; as `replace_file`."""
     try:
-        old = os.lstat(path)
+        status = os.lstat(path)
     except FileNotFoundError:
-        old = None
+        status = None
     remove_leftovers(path)
-    descriptor, temporary = create_beside(path, _NEW_MODE if old is None else _PRIVATE_MODE)
+    descriptor, temporary = create_beside(path, _NEW_MODE if status is None else _PRIVATE_MODE)
     with removed_unless_complete(temporary):
         with os.fdopen(descriptor, "wb") as file:
             lock(descriptor)
             if mode is not None:
                 os.fchmod(descriptor, mode)
-            elif old is not None:
-                _copy_permissions(descriptor, old)
+            elif status is not None:
+                _copy_permissions(descriptor, status)
             yield file
         os.rename(temporary, path)
 
 
-def _copy_permissions(descriptor: int, old: os.stat_result) -> None:
+def _copy_permissions(descriptor: int, status: os.stat_result) -> None:
     """Give a file the owner, group and mode of another, as far as this user may."""
-    for owner, group in ((-1, old.st_gid), (old.st_uid, -1)):
+    for owner, group in ((-1, status.st_gid), (status.st_uid, -1)):
         with suppress(OSError):
             os.fchown(descriptor, owner, group)
     with suppress(OSError):  # file systems without permissions
-        os.fchmod(descriptor, old.st_mode & 0o777)
+        os.fchmod(descriptor, status.st_mode & 0o777)

@@ -86,14 +86,14 @@ def mul(a: Expr, b: Expr) -> Expr:
 def _split_multiples(e: Expr, m: int) -> tuple[Expr, Expr]:
     """Return an expression as m times the first plus the second, which has no terms that m divides."""
     n, terms = linear(e)
-    whole = {term: k // m for term, k in terms.items() if k % m == 0}
+    multiples = {term: k // m for term, k in terms.items() if k % m == 0}
     remainder = {term: k for term, k in terms.items() if k % m}
-    return _built(n // m, whole), _built(n % m, remainder)
+    return _built(n // m, multiples), _built(n % m, remainder)
 
 
 def _within(e: Expr, m: int) -> bool:
-    result = bounds(e)
-    return result is not None and result[0] >= 0 and result[1] < m
+    interval = bounds(e)
+    return interval is not None and interval[0] >= 0 and interval[1] < m
 
 
 def mod(e: Expr, m: int) -> Expr:
@@ -115,10 +115,10 @@ def div(e: Expr, m: int) -> Expr:
     """Return e / m without remainder for an e >= 0."""
     if m == 1:
         return e
-    whole, remainder = _split_multiples(e, m)
+    multiples, remainder = _split_multiples(e, m)
     if _within(remainder, m):
-        return whole
-    return add(whole, Binary("/", remainder, Const(m)))
+        return multiples
+    return add(multiples, Binary("/", remainder, Const(m)))
 
 
 def xor(a: Expr, b: Expr) -> Expr:

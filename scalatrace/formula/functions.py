@@ -87,19 +87,19 @@ MAX_DIVISOR = 1 << 16
 @lru_cache(maxsize=1 << 16)
 def _factors(n: int) -> tuple[int, ...]:
     """Return the prime factors of a number, each as often as it divides it, the largest first; () below 2."""
-    result, divisor = [], 2
+    factors, divisor = [], 2
     while divisor * divisor <= n and divisor < MAX_DIVISOR:
         while n % divisor == 0:
-            result.append(divisor)
+            factors.append(divisor)
             n //= divisor
         divisor += 1 if divisor == 2 else 2
     if n >= MAX_DIVISOR * MAX_DIVISOR:
         from sympy import factorint  # type: ignore[import-untyped]  # takes longer to import than all else; ranks are fewer
 
-        result += [int(factor) for factor, times in factorint(n).items() for _ in range(times)]
+        factors += [int(factor) for factor, times in factorint(n).items() for _ in range(times)]
     elif n > 1:
-        result.append(n)
-    return tuple(sorted(result, reverse=True))
+        factors.append(n)
+    return tuple(sorted(factors, reverse=True))
 
 
 def prime_factors(n: int) -> int:
@@ -133,8 +133,8 @@ def diagonal(n: int, parts: int, shift: int, sign: int) -> int:
     """
     least, more = n // parts, n % parts
     rotated = shift % parts if sign > 0 else (shift + 1 - more) % parts
-    both = max(0, more - rotated) + max(0, more - (parts - rotated))
-    return parts * least * least + 2 * least * more + both
+    overlap = max(0, more - rotated) + max(0, more - (parts - rotated))
+    return parts * least * least + 2 * least * more + overlap
 
 
 for _function in (

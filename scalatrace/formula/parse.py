@@ -181,8 +181,8 @@ class _Reader:
         if depth > MAX_DEPTH:
             raise self._wrong(node, f"is more than {MAX_DEPTH} expressions deep")
 
-    def _wrong(self, node: ast.expr, what: str = "") -> FormulaError:
+    def _wrong(self, node: ast.expr, problem: str = "") -> FormulaError:
         start = node.col_offset
         part = self._text.encode()[start : start + 40].decode(errors="replace")
-        reason, text = f" {what}" if what else "", clean(self._text[:80])
+        reason, text = f" {problem}" if problem else "", clean(self._text[:80])
         return FormulaError(f"not a formula: {text}: {part!r}{reason} (character {start + 1})")

@@ -50,25 +50,25 @@ def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """Return the names of the variables."""
     names: set[str] = set()
     seen: set[int] = set()  # a long formula has the same parts many times
-    left = list(parts)
-    while left:
-        part = left.pop()
+    pending = list(parts)
+    while pending:
+        part = pending.pop()
         if isinstance(part, nodes.Var):
             names.add(part.name)
         elif not isinstance(part, nodes.Const) and id(part) not in seen:
             seen.add(id(part))
-            left += children(part)
+            pending += children(part)
     return names
 
 
 def functions_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """Return the names of the called functions."""
-    result: set[str] = set()
+    names: set[str] = set()
     for part in parts:
         if isinstance(part, nodes.Called):
-            result.add(part.name)
-        result |= functions_in(*children(part))
-    return result
+            names.add(part.name)
+        names |= functions_in(*children(part))
+    return names
 
 
 def mentions(e: nodes.Expr, variable: nodes.Var) -> bool:
@@ -120,13 +120,13 @@ def leaves(value: nodes.Value) -> Iterator[nodes.Value]:
 
 def specials_in(value: nodes.Value) -> set[str]:
     """Return the names of the symbols that a value can be."""
-    result: set[str] = set()
+    names: set[str] = set()
     for leaf in leaves(value):
         if isinstance(leaf, nodes.Special):
-            result.add(leaf.name)
+            names.add(leaf.name)
         elif isinstance(leaf, nodes.Lookup):
-            result |= {entry.name for entry in leaf.table if isinstance(entry, nodes.Special)}
-    return result
+            names |= {entry.name for entry in leaf.table if isinstance(entry, nodes.Special)}
+    return names
 
 
 def numbers_in(e: nodes.Value, operands: bool = False) -> set[int]:
@@ -135,15 +135,15 @@ def numbers_in(e: nodes.Value, operands: bool = False) -> set[int]:
     Args:
         operands: the numbers in its sums, products and quotients too.
     """
-    result: set[int] = set()
+    numbers: set[int] = set()
     for leaf in leaves(e):
         match leaf:
             case nodes.Const(value):
-                result.add(value)
+                numbers.add(value)
             case nodes.Item(table, _):
-                result.update(table)
+                numbers.update(table)
             case nodes.Lookup(entries, _):
-                result.update(entry for entry in entries if isinstance(entry, int))
+                numbers.update(entry for entry in entries if isinstance(entry, int))
             case nodes.Binary(_, a, b) if operands:
-                result |= numbers_in(a, True) | numbers_in(b, True)
-    return result
+                numbers |= numbers_in(a, True) | numbers_in(b, True)
+    return numbers

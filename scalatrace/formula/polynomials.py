@@ -21,18 +21,39 @@ Monomial = tuple[Expr, ...]
 Poly = dict[Monomial, int]
 
 
+def combine(op: str, a: Expr, b: Expr, domain: Domain | None = None) -> Expr:
+    """Return `a op b`, with simplified sums and products.
+
+    Args:
+        domain: of the variables; quotients and remainders are simplified by it, whose divisor has to be
+            positive. None: they stay as they are.
+    """
+    match op:
+        case "+":
+            return add(a, b)
+        case "-":
+            return sub(a, b)
+        case "*":
+            return mul(a, b)
+        case "//" if domain is not None:
+            return quotient(a, b, domain)
+        case "%" if domain is not None:
+            return remainder(a, b, domain)
+    return Binary(op, a, b)
+
+
 def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
     """Return a / b rounded down, for b > 0."""
     if b == Const(1):
         return a
-    whole, remainder = _divide(_poly(a), _poly(b))
+    multiple, remainder = _divide(_poly(a), _poly(b))
     divisor = _poly(b)
     if not remainder or (_nonnegative(remainder, domain) and _nonnegative(_less(divisor, remainder), domain)):
-        return _expr(whole)
+        return _expr(multiple)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value // b.value)
     op = "/" if _nonnegative(remainder, domain) else "//"
-    return add(_expr(whole), Binary(op, _expr(remainder), b))
+    return add(_expr(multiple), Binary(op, _expr(remainder), b))
 
 
 def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
@@ -45,8 +66,8 @@ def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
         return _expr(remaining)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value % b.value)
-    whole = sub(a, b) if not _nonnegative(remaining, domain) and nonnegative(sub(a, b), domain) else a
-    return Binary("%", _expr(remaining) if _nonnegative(remaining, domain) else whole, b)
+    dividend = sub(a, b) if not _nonnegative(remaining, domain) and nonnegative(sub(a, b), domain) else a
+    return Binary("%", _expr(remaining) if _nonnegative(remaining, domain) else dividend, b)
 
 
 def monomials(e: Expr) -> dict[Monomial, int]:
@@ -76,19 +97,19 @@ def _poly(e: Expr) -> Poly:
 
 
 def _sum(a: Poly, b: Poly, sign: int = 1) -> Poly:
-    result = dict(a)
+    total = dict(a)
     for monomial, k in b.items():
-        result[monomial] = result.get(monomial, 0) + sign * k
-    return {monomial: k for monomial, k in result.items() if k}
+        total[monomial] = total.get(monomial, 0) + sign * k
+    return {monomial: k for monomial, k in total.items() if k}
 
 
 def _product(a: Poly, b: Poly) -> Poly:
-    result: Poly = {}
+    product: Poly = {}
     for m, k in a.items():
         for n, j in b.items():
-            both = tuple(sorted((*m, *n), key=repr))
-            result[both] = result.get(both, 0) + k * j
-    return {monomial: k for monomial, k in result.items() if k}
+            factors = tuple(sorted((*m, *n), key=repr))
+            product[factors] = product.get(factors, 0) + k * j
+    return {monomial: k for monomial, k in product.items() if k}
 
 
 def _expr(p: Poly) -> Expr:
@@ -110,17 +131,17 @@ def _outer_first(monomial: Monomial) -> list[Expr]:
 def _divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
     """Quotient and rest by the divisor's leading monomial: the rest has no multiple of it."""
     lead = max(b, key=lambda m: (len(m), repr(m)), default=())
-    whole: Poly = {}
+    quotient_terms: Poly = {}
     for _ in range(MAX_DIVISION_STEPS if b.get(lead, 0) > 0 else 0):
         quotient_term = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
         if quotient_term is None:
             break
-        left = list(quotient_term[0])
+        variables = list(quotient_term[0])
         for factor in lead:
-            left.remove(factor)
-        step: Poly = {tuple(left): quotient_term[1]}
-        whole, a = _sum(whole, step), _sum(a, _product(step, b), -1)
-    return whole, a
+            variables.remove(factor)
+        step: Poly = {tuple(variables): quotient_term[1]}
+        quotient_terms, a = _sum(quotient_terms, step), _sum(a, _product(step, b), -1)
+    return quotient_terms, a
 
 
 def _turns(monomial: Monomial, k: int, divisor: int) -> int:
@@ -145,9 +166,9 @@ def _nonnegative(p: Poly, domain: Domain) -> bool:
         other_terms: Poly = {}
         for monomial, k in p.items():
             if variable in monomial:
-                left = list(monomial)
-                left.remove(variable)
-                slope[tuple(left)] = k
+                factors = list(monomial)
+                factors.remove(variable)
+                slope[tuple(factors)] = k
             else:
                 other_terms[monomial] = k
         if any(variable in monomial for monomial in slope):
@@ -164,15 +185,15 @@ def _nonnegative(p: Poly, domain: Domain) -> bool:
 
 def _shift_variables(p: Poly) -> Poly:
     """In terms of how much larger than its least value each variable is."""
-    result: Poly = {}
+    shifted: Poly = {}
     for monomial, k in p.items():
         part: Poly = {(): k}
         for factor in monomial:
-            known = bounds(factor)
-            least = known[0] if known else 0
+            limits = bounds(factor)
+            least = limits[0] if limits else 0
             part = _product(part, {(factor,): 1, (): least} if least else {(factor,): 1})
-        result = _sum(result, part)
-    return result
+        shifted = _sum(shifted, part)
+    return shifted
 
 
 def _plain(p: Poly) -> bool:
@@ -192,5 +213,5 @@ def _never_negative(e: Expr) -> bool:
             return True
         case Called(name, arguments):
             return name in FUNCTIONS and FUNCTIONS[name].nonnegative and all(map(_never_negative, arguments))
-    known = bounds(e)
-    return known is not None and known[0] >= 0
+    limits = bounds(e)
+    return limits is not None and limits[0] >= 0

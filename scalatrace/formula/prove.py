@@ -106,18 +106,18 @@ def prove(claim: Cond, domain: Domain, max_steps: int = MAX_PROOF_STEPS) -> Proo
 
 def _variables(claim: Cond, domain: Domain) -> list[Var]:
     """Return all variables of a claim and of their limits, each behind those that its limits mention."""
-    result: dict[Var, None] = {}
+    found_variables: dict[Var, None] = {}
 
     def add(variable: Var) -> None:
         for limit in (domain.lower.get(variable), domain.upper.get(variable)):
             for inner in variables(limit) if limit is not None else ():
                 if inner != variable:
                     add(inner)
-        result.setdefault(variable)
+        found_variables.setdefault(variable)
 
     for variable in (*domain.lower, *domain.upper, *variables(claim)):
         add(variable)
-    return list(result)
+    return list(found_variables)
 
 
 def _limits(variable: Var, domain: Domain) -> tuple[Expr, Expr | None]:

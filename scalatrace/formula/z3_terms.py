@@ -190,10 +190,10 @@ class Opaque(Integers):
                 return self._bits(op, a, b)
             case Item(table, index):
                 x = self.expr(index)
-                result = self.constant(table[-1])
+                term = self.constant(table[-1])
                 for n, value in reversed(list(enumerate(table[:-1]))):
-                    result = self.z3.If(x == n, self.constant(value), result)
-                return result
+                    term = self.z3.If(x == n, self.constant(value), term)
+                return term
         return super()._expr(e)
 
     def _bits(self, op: str, a: Expr, b: Expr) -> Any:
@@ -211,13 +211,13 @@ class Opaque(Integers):
 
     def about_logarithms(self) -> list[Any]:
         """Return axioms that relate powers of two and logarithms."""
-        z3, result = self.z3, []
+        z3, facts = self.z3, []
         for name, x, logarithm in self._logarithms:
-            result.append(z3.Implies(x >= 1, logarithm >= 0))
+            facts.append(z3.Implies(x >= 1, logarithm >= 0))
             for exponent, power in self._powers:
                 less = z3.And(x >= 1, exponent >= 0, exponent < logarithm)
-                result.append(z3.Implies(less, (2 * power if name == "log2" else power + 1) <= x))
-        return result
+                facts.append(z3.Implies(less, (2 * power if name == "log2" else power + 1) <= x))
+        return facts
 
     def _translate_call(self, name: str, arguments: tuple[Expr, ...]) -> Any:
         if name in ("min", "max", "block"):
@@ -225,8 +225,8 @@ class Opaque(Integers):
         if name == "block_start" and names_in(*arguments) <= self._divisors:
             return super()._translate_call(name, arguments)
         if name == "diagonal":  # depends on the remainder of the shift only
-            whole, parts, shift, *more = arguments
-            return self._function(name, whole, parts, Binary("%", shift, parts), *more)
+            count, parts, shift, *more = arguments
+            return self._function(name, count, parts, Binary("%", shift, parts), *more)
         result = self._function(name, *arguments)
         if name in ("log2", "ceil_log2"):
             self._logarithms.append((name, self.expr(arguments[0]), result))

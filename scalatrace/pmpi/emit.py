@@ -261,14 +261,14 @@ def _fields(procedure: Procedure) -> dict[str, str]:
     if not rules.is_event(procedure) or comm is None or comm.is_array:
         return {}
     names = ["tag", "recvtag", "source", "dest"]
-    given = [name for name in names if _given(procedure, name)]
+    recorded = [name for name in names if _given(procedure, name)]
     fields = {
         "tag": "tag",
         "recvtag": "tag",
         "source": "peer",
-        "dest": "dest" if "source" in given else "peer",
+        "dest": "dest" if "source" in recorded else "peer",
     }
-    return {"handle": comm.name, **{fields[name]: name for name in given}}
+    return {"handle": comm.name, **{fields[name]: name for name in recorded}}
 
 
 # -- the entries -----------------------------------------------------------------------------------------

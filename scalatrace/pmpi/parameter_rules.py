@@ -102,12 +102,12 @@ def buffers(procedure: Procedure) -> list[str]:
     """Return the C expressions of the buffers of an event; MPI_IN_PLACE where one means nothing."""
     if not is_event(procedure):
         return []
-    given = []
+    lengths = []
     for p in procedure.parameters:
         if p.kind == "BUFFER":
             when = condition(procedure, p)
-            given.append(f"{when} ? {p.name} : MPI_IN_PLACE" if when else p.name)
-    return given
+            lengths.append(f"{when} ? {p.name} : MPI_IN_PLACE" if when else p.name)
+    return lengths
 
 
 def is_event(procedure: Procedure) -> bool:
@@ -300,8 +300,8 @@ def _scalar(procedure: Procedure, p: ProcedureParameter) -> Value:
 
 def _text(p: ProcedureParameter, condition: str) -> str:
     if p.kind == "STRING":
-        there = f"{condition} && {p.name}" if condition else p.name
-        return f'(int64_t)st_text({there} ? {p.name} : "")'
+        condition_there = f"{condition} && {p.name}" if condition else p.name
+        return f'(int64_t)st_text({condition_there} ? {p.name} : "")'
     function = _FLAGS.get(p.kind, "st_op_name")
     return f"(int64_t){function}({p.name})"
 

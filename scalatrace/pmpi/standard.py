@@ -66,15 +66,15 @@ def procedures() -> tuple[Procedure, ...]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         standard.use_api_version(1)
-    result = []
+    found_procedures = []
     for entry in standard.PROCEDURES.values():
         if not entry.express.iso_c or entry.express.iso_c.return_kind.name != "ERROR_CODE":
             continue
         base = entry.express.iso_c.name.removeprefix("MPI_")
-        result.append(_procedure(entry.express.iso_c, base))
+        found_procedures.append(_procedure(entry.express.iso_c, base))
         if entry.express.embiggen.iso_c:
-            result.append(_procedure(entry.express.embiggen.iso_c, base))
-    return tuple(result)
+            found_procedures.append(_procedure(entry.express.embiggen.iso_c, base))
+    return tuple(found_procedures)
 
 
 def _procedure(symbol: object, op: str) -> Procedure:
@@ -101,11 +101,11 @@ def declarations(preprocessed: str) -> dict[str, tuple[str, ...]]:
     """Name (without `MPI_`) -> parameter declarations, of what a preprocessed mpi.h declares with a
     profiling twin."""
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", preprocessed)
-    result = {m[1]: m[2] for m in re.finditer(r"\b(P?MPI_\w+)\s*\(([^;{}()]*)\)\s*;", text)}
+    declared = {m[1]: m[2] for m in re.finditer(r"\b(P?MPI_\w+)\s*\(([^;{}()]*)\)\s*;", text)}
     return {
         name[5:]: tuple(" ".join(p.split()) for p in parameters.split(","))
-        for name, parameters in result.items()
-        if name.startswith("PMPI_") and name[1:] in result
+        for name, parameters in declared.items()
+        if name.startswith("PMPI_") and name[1:] in declared
     }
 
 

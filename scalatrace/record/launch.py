@@ -271,17 +271,17 @@ def _removes_preload(words: Sequence[str]) -> bool:
     """Return whether a command is `env` that starts a program without LD_PRELOAD, or with another one."""
     if os.path.basename(words[0]) != "env":
         return False
-    removed, rest = False, iter(words[1:])
-    for word in rest:
+    removed, remaining = False, iter(words[1:])
+    for word in remaining:
         name, equals, _ = word.partition("=")
         if word in ("-i", "-", "--ignore-environment"):
             removed = True
         elif word in ("-u", "--unset"):
-            removed |= next(rest, "") == "LD_PRELOAD"
+            removed |= next(remaining, "") == "LD_PRELOAD"
         elif name == "--unset":
             removed |= word == "--unset=LD_PRELOAD"
         elif word in ("-C", "--chdir", "-S", "--split-string"):
-            next(rest, "")
+            next(remaining, "")
         elif equals and not word.startswith("-"):
             removed |= name == "LD_PRELOAD"
         elif not word.startswith("-"):

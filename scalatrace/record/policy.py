@@ -108,11 +108,11 @@ MAX_DIGITS = 20
 
 def parse_limit(word: Any) -> int:
     """`keep`, `drop`, `histogram`, `histogram:N` -> the limit. Raises UsageError."""
-    what, _, number = str(word).partition(":")
-    if what in ("keep", "drop") and not number:
-        return KEEP if what == "keep" else DROP
+    limit, _, number = str(word).partition(":")
+    if limit in ("keep", "drop") and not number:
+        return KEEP if limit == "keep" else DROP
     if (
-        what == "histogram"
+        limit == "histogram"
         and (not number or (number.isdecimal() and len(number) < MAX_DIGITS))
         and 0 < int(number or DEFAULT_LIMIT) < 1 << 31
     ):
@@ -168,13 +168,13 @@ def _policy(content: dict[str, Any]) -> RecordingPolicy:
     stats = content.pop("stats", [])
     if not isinstance(stats, list):
         raise UsageError("stats: give a list of strings")
-    known = {"parameters": None, "signatures": {"tolerance", "ranges"}, "selection": None}
+    sections = {"parameters": None, "signatures": {"tolerance", "ranges"}, "selection": None}
     for table, keys in content.items():
-        if table not in known or not isinstance(keys, dict):
+        if table not in sections or not isinstance(keys, dict):
             raise UsageError(
                 f"unknown table [{table}]; give [parameters], [signatures], [selection] or stats"
             )
-        names = known[table]
+        names = sections[table]
         if names is not None and not set(keys) <= names:
             raise UsageError(f"[{table}] has an unknown key; give {' or '.join(sorted(names))}")
     signatures = content.get("signatures", {})

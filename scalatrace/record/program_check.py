@@ -51,10 +51,10 @@ def check_program(path: str) -> dict[str, Any]:
     mpi = mpi_of(library, path)
     facts["library"], facts["flavour"] = str(library), mpi.flavour
     wrapped = {name.removeprefix("scalatrace_") for name in symbols(shim_for(mpi), defined=True)}
-    known = {p.name.lower(): p for p in procedures()}
+    standard = {p.name.lower(): p for p in procedures()}
     used, defined_names = _list_functions(path)
     for name, users in sorted(used.items()):
-        kind = _kind(name, wrapped, known)
+        kind = _kind(name, wrapped, standard)
         if kind in (RECORDED, LOCAL):
             facts[kind] += 1
         elif kind != UNKNOWN or name not in defined_names:
@@ -79,11 +79,11 @@ def _list_functions(path: str) -> tuple[dict[str, list[str]], set[str]]:
     return used, defined
 
 
-def _kind(name: str, wrapped: Collection[str], known: Mapping[str, Procedure]) -> str:
+def _kind(name: str, wrapped: Collection[str], standard: Mapping[str, Procedure]) -> str:
     match = _MPI_NAME.fullmatch(name)
     assert match is not None
     past, extension, procedure = match[1] or match[4], match[2] or match[5], match[3] or match[6]
-    standard_kind = None if extension else known.get(procedure.lower())
+    standard_kind = None if extension else standard.get(procedure.lower())
     if not extension and _WITHOUT_MESSAGES.fullmatch(procedure):
         return LOCAL
     if standard_kind is not None and (rules.is_counted(standard_kind) or standard_kind.op.startswith("T_")):

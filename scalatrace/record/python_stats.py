@@ -22,17 +22,17 @@ Window = Callable[[str, int, int], float | str]
 """(operation, inside the call?, end of the window?) -> the sample, or why there is none."""
 
 
-def load(which: str) -> tuple[str, str, float, int, Callable[[], Window | str] | None]:
+def load(spec: str) -> tuple[str, str, float, int, Callable[[], Window | str] | None]:
     """Find a class; the tracer calls this in MPI_Init.
 
     Args:
-        which: `module:Class` or `/path/file.py:Class`.
+        spec: `module:Class` or `/path/file.py:Class`.
 
     Returns:
         "" or why it cannot be used; name, resolution and level of the class; what makes a thread's instance.
     """
     try:
-        cls = _class(which)
+        cls = _class(spec)
         name, resolution = cls.name, float(cls.resolution)
         if not isinstance(name, str) or "\0" in name:
             raise TypeError("its name is not a text")
@@ -41,21 +41,23 @@ def load(which: str) -> tuple[str, str, float, int, Callable[[], Window | str] |
     return "", name, resolution, int(bool(cls.level)), lambda: _window(cls)
 
 
-def _class(which: str) -> type[Stat]:
-    target, _, name = which.rpartition(":")
-    result: Any = _from_file(Path(target)) if target.endswith(".py") else importlib.import_module(target)
+def _class(spec: str) -> type[Stat]:
+    target, _, name = spec.rpartition(":")
+    target_class: Any = (
+        _from_file(Path(target)) if target.endswith(".py") else importlib.import_module(target)
+    )
     for part in name.split("."):
-        result = getattr(result, part)
-    if not (isinstance(result, type) and issubclass(result, Stat)):
+        target_class = getattr(target_class, part)
+    if not (isinstance(target_class, type) and issubclass(target_class, Stat)):
         raise TypeError(f"{name} is not a class derived from scalatrace.Stat")
-    return result
+    return target_class
 
 
 def _from_file(path: Path) -> ModuleType:
     name = f"scalatrace_stat_{path.stem}"
-    known = sys.modules.get(name)
-    if known is not None and known.__file__ == str(path):
-        return known
+    loaded = sys.modules.get(name)
+    if loaded is not None and loaded.__file__ == str(path):
+        return loaded
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None

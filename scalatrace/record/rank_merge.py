@@ -89,11 +89,11 @@ class MergeRanks:
 
 def merge_parts(parts: Sequence[Path]) -> Core:
     """Merge parts one after the other; the first exists. Raises ScalatraceError."""
-    whole = Core.read_part(parts[0])
+    merged = Core.read_part(parts[0])
     for path in parts[1:]:
         with Core.read_part(path) as core:
-            whole.merge_core(core)
-    return whole
+            merged.merge_core(core)
+    return merged
 
 
 def _unite_cores(core: Core | None, packed: bytes) -> Core:

@@ -60,10 +60,10 @@ def _choices() -> dict[str, _Choice]:
     from scalatrace.pmpi.standard import procedures
 
     probes = frozenset(p.op for p in procedures() if (m := p.find("MESSAGE")) and m.direction == "OUT")
-    result = {}
+    choices = {}
     for p in procedures():
         if rules.is_counted(p):
-            result[p.op] = _Choice(frozenset({p.op}), query=True)
+            choices[p.op] = _Choice(frozenset({p.op}), query=True)
         elif rules.is_event(p):
             role, refers = rules.role(p), rules.refers(p)
             stands_for = frozenset({p.op}) if role is rules.ParameterRole.SELECTABLE else frozenset()
@@ -71,8 +71,8 @@ def _choices() -> dict[str, _Choice]:
                 stands_for = probes
             elif rules.ends_split(p):
                 stands_for = frozenset({p.op.removesuffix("_end") + "_begin"})
-            result[p.op] = _Choice(stands_for, always=role is rules.ParameterRole.ALWAYS)
-    return result
+            choices[p.op] = _Choice(stands_for, always=role is rules.ParameterRole.ALWAYS)
+    return choices
 
 
 def choose(only: Sequence[str], excluded: Sequence[str], queries: bool) -> list[str]:
@@ -88,10 +88,10 @@ def choose(only: Sequence[str], excluded: Sequence[str], queries: bool) -> list[
     """
     all_of_them = {op for c in _choices().values() if queries or not c.query for op in c.stands_for}
     wanted = {op for word in only for op in _choose_operation(word, queries, False)} if only else all_of_them
-    left = wanted - {op for word in excluded for op in _choose_operation(word, queries, True)}
-    if wanted and not left:
+    remaining = wanted - {op for word in excluded for op in _choose_operation(word, queries, True)}
+    if wanted and not remaining:
         raise UsageError("--only and --except leave no operation to record: remove one of them")
-    return sorted(left)
+    return sorted(remaining)
 
 
 def _choose_operation(word: str, queries: bool, excluded: bool) -> set[str]:

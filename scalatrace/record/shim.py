@@ -54,8 +54,8 @@ def core_library() -> Path:
 
     Raises ScalatraceError when it is not built.
     """
-    if given := os.environ.get("SCALATRACE_CORE"):
-        return Path(given).absolute()
+    if path := os.environ.get("SCALATRACE_CORE"):
+        return Path(path).absolute()
     return _native("core")
 
 

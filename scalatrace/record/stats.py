@@ -57,14 +57,14 @@ def parse_stats(words: Sequence[str]) -> list[StatSpec]:
     Raises:
         UsageError: an unknown name, a missing file, one name twice, too many.
     """
-    result = [_parse(word) for word in words]
-    if twice := next((s for i, s in enumerate(result) if s.which in {t.which for t in result[:i]}), None):
+    specs = [_parse(word) for word in words]
+    if twice := next((s for i, s in enumerate(specs) if s.which in {t.which for t in specs[:i]}), None):
         raise UsageError(
             f"{twice.word} measures {twice.which} a second time; give it once, with :both for both windows"
         )
-    if sum(spec.windows.bit_count() for spec in result) > MAX_MEASURED:
+    if sum(spec.windows.bit_count() for spec in specs) > MAX_MEASURED:
         raise UsageError(f"more than {MAX_MEASURED} statistics (:both counts twice); leave some out")
-    return sorted(result, key=lambda spec: _KINDS.index(spec.kind))
+    return sorted(specs, key=lambda spec: _KINDS.index(spec.kind))
 
 
 def _parse(word: str) -> StatSpec:

@@ -97,9 +97,9 @@ class VerifyReporter:
         """Print one line when all is well, else the problems."""
         v = self.verification
         if v.ok:
-            what = "lossless" if not v.summarised else "equal but for what was not kept"
+            verdict = "lossless" if not v.summarised else "equal but for what was not kept"
             equality = "the logs begin with the walks" if v.prefix else "walk and flat log are equal"
-            text = f"{what}: {number(v.nevents)} events of {v.nranks} ranks, {equality}"
+            text = f"{verdict}: {number(v.nevents)} events of {v.nranks} ranks, {equality}"
             console.print(Text(text, style="bold green"))
             if v.summarised:
                 console.print(Text(f"not compared: {clean(', '.join(v.summarised))}"), soft_wrap=True)

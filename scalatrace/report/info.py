@@ -114,9 +114,9 @@ class InfoReporter:
             ("events", _event_counts(facts)),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
-        for name, what in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
+        for name, reason in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
             if facts[name]:
-                rows.append(("left out", f"{number(facts[name])} calls {what}"))
+                rows.append(("left out", f"{number(facts[name])} calls {reason}"))
         if facts["failed"]:
             rows.append(("failed", f"{number(facts['failed'])} calls returned an error"))
         if any(family.kind == "spawn" for family in self.trace.comms):
@@ -131,8 +131,8 @@ class InfoReporter:
     def _oversubscription(self) -> str:
         """Return what shared cores mean for the times; of an extrapolated trace, its header has that."""
         has_times = self.performance.whole.comm_ns is not None
-        known = OVERSUBSCRIBED in self.trace.meta
-        return oversubscription_note(self.trace.meta) if has_times and not known else ""
+        is_stated = OVERSUBSCRIBED in self.trace.meta
+        return oversubscription_note(self.trace.meta) if has_times and not is_stated else ""
 
     def _missing(self) -> str:
         trace = self.trace
@@ -199,19 +199,19 @@ def shares(trace: Trace) -> dict[str, int]:
 
     "repeats" are the trip counts, "values" the parameters, both without the "ranklists" of their groups.
     """
-    result: Counter[str] = Counter()
-    result["call sites"] = _packed_size(trace.frames) + _packed_size(signatures(trace.signatures))
-    result["communicators"] = sum(_family(family) for family in trace.comms)
-    result["datatypes and names"] = _packed_size(trace.strings) + sum(
+    totals: Counter[str] = Counter()
+    totals["call sites"] = _packed_size(trace.frames) + _packed_size(signatures(trace.signatures))
+    totals["communicators"] = sum(_family(family) for family in trace.comms)
+    totals["datatypes and names"] = _packed_size(trace.strings) + sum(
         _packed_size((t.description, t.size, t.extent)) for t in trace.types
     )
-    result["arrays"] = sum(_packed_size((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
-    result["header"] = (
+    totals["arrays"] = sum(_packed_size((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
+    totals["header"] = (
         _packed_size(trace.meta) + _packed_size(trace.counts) + sum(_packed_size(op.name) for op in trace.ops)
     )
-    result["times"] = _packed_size(trace.preds)
-    _add_nodes(result, trace.nodes)
-    return {name: size for name, size in result.items() if size}
+    totals["times"] = _packed_size(trace.preds)
+    _add_nodes(totals, trace.nodes)
+    return {name: size for name, size in totals.items() if size}
 
 
 def _add_nodes(sizes: Counter[str], nodes: Iterable[Node]) -> None:

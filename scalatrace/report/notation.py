@@ -38,10 +38,10 @@ def notation(trace: Trace) -> str:
 
 def _names(trace: Trace) -> dict[tuple[int, int], int]:
     """Return a number for each operation at a call site."""
-    result: dict[tuple[int, int], int] = {}
+    names: dict[tuple[int, int], int] = {}
     for leaf in trace.leaves():
-        result.setdefault((leaf.op, leaf.signature), len(result) + 1)
-    return result
+        names.setdefault((leaf.op, leaf.signature), len(names) + 1)
+    return names
 
 
 def _heads(nodes: AnySequence[Node], above: list[str]) -> Iterator[tuple[Event, list[str]]]:

@@ -150,8 +150,8 @@ class StatsReporter:
         """Return all rows as plain data; what is not measured is None."""
         measured = {"measured": [row.plain(self.names) for row in self.measures]} if self.measures else {}
         rows = [row.plain(self.names) for row in self.rows]
-        whole = WHOLE_TIMES.plain(self.whole.amounts())
-        facts: dict[str, Any] = {"by": self.by, "rows": rows, "whole": whole, "phases": self.phases}
+        totals = WHOLE_TIMES.plain(self.whole.amounts())
+        facts: dict[str, Any] = {"by": self.by, "rows": rows, "whole": totals, "phases": self.phases}
         facts["run_time_ns"] = None if self.run_time.ns is None else round(self.run_time.ns)
         facts["run_time_interval_ns"] = self.run_time.interval_ns
         facts["efficiency"] = plain_efficiency(self.efficiency)
@@ -193,11 +193,11 @@ class StatsReporter:
         sites = (Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:])
         return dict(zip(self.names, (key[0], *sites), strict=True))
 
-    def _texts(self, row: CostRow, comm: float, whole: float) -> dict[str, Any]:
+    def _texts(self, row: CostRow, comm: float, total: float) -> dict[str, Any]:
         in_mpi = row.comm_ns
         shares = {
             name: None if in_mpi is None else (in_mpi, ns)
-            for name, ns in (("of_mpi", comm), ("of_all", whole))
+            for name, ns in (("of_mpi", comm), ("of_all", total))
         }
         return {**self._key(row.key), **row.amounts(), **shares}
 

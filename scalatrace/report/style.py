@@ -184,9 +184,9 @@ def coarse_duration(ns: float) -> str:
     return duration(coarse(ns))
 
 
-def coarse_percent(part: float, whole: float = 1) -> str:
+def coarse_percent(part: float, total: float = 1) -> str:
     """Return a share as `percent`, from 10 % on with the digits of `coarse`."""
-    return f"{coarse(100 * part / whole):,g} %" if whole and part >= 0.1 * whole else percent(part, whole)
+    return f"{coarse(100 * part / total):,g} %" if total and part >= 0.1 * total else percent(part, total)
 
 
 def interval_ends(low_ns: float, high_ns: float) -> tuple[str, str]:
@@ -234,9 +234,9 @@ def amount(stat: str, value: float) -> str:
     return number(value) if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
-def percent(part: float, whole: float = 1) -> str:
+def percent(part: float, total: float = 1) -> str:
     """Return a share of a whole; nothing of nothing is "-"."""
-    return f"{100 * part / whole:.1f} %" if whole else "-"
+    return f"{100 * part / total:.1f} %" if total else "-"
 
 
 def short_site(frame: str) -> str:

@@ -69,8 +69,8 @@ class CommandTable:
 
     def only(self, *names: str) -> CommandTable:
         """Return the table with these columns, in this order."""
-        known = {column.name: column for column in self.columns}
-        return replace(self, columns=tuple(known[name] for name in names))
+        by_name = {column.name: column for column in self.columns}
+        return replace(self, columns=tuple(by_name[name] for name in names))
 
     def without(self, *names: str) -> CommandTable:
         """Return the table without some columns."""

@@ -207,8 +207,8 @@ class Form:
 
 
 def _exponent(power: Fraction) -> str:
-    whole = power.denominator == 1 and power > 0
-    return str(power) if whole else f"({power})"
+    is_integer = power.denominator == 1 and power > 0
+    return str(power) if is_integer else f"({power})"
 
 
 def constant_term(nparams: int) -> Term:

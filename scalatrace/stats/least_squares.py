@@ -77,9 +77,9 @@ def solve_all(forms: Sequence[Form], fields: Sequence[Points]) -> Iterator[tuple
     """
     values, errors = (np.stack([getattr(f, name) for f in fields])[:, None] for name in ("values", "errors"))
     scales = fields[0].scales
-    for size, which, chosen in _by_length(tuple(forms)):
+    for size, indices, chosen in _by_length(tuple(forms)):
         if size <= len(scales):
-            yield which, _solve(_designs(chosen, scales.tobytes(), scales.shape), values, errors)
+            yield indices, _solve(_designs(chosen, scales.tobytes(), scales.shape), values, errors)
 
 
 @lru_cache(maxsize=64)
@@ -88,7 +88,7 @@ def _by_length(forms: tuple[Form, ...]) -> list[tuple[int, list[int], tuple[Form
     places: dict[int, list[int]] = {}
     for i, form in enumerate(forms):
         places.setdefault(len(form), []).append(i)
-    return [(n, which, tuple(forms[i] for i in which)) for n, which in sorted(places.items())]
+    return [(n, indices, tuple(forms[i] for i in indices)) for n, indices in sorted(places.items())]
 
 
 def solve_fields(form: Form, fields: Sequence[Points]) -> list[Solved | None]:

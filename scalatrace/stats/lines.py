@@ -174,19 +174,19 @@ def _descend(batch: _Batch, positive: bool, tolerance: float) -> tuple[Floats, F
         f = batch.values(slope, intercept)
         response = f * (1 + batch.log_y - np.log(f))
         to_slope, to_intercept = best_lines(batch.moments(response, batch.weight / f**2), positive)
-        new = batch.cost(to_slope, to_intercept)
+        new_cost = batch.cost(to_slope, to_intercept)
         for _ in range(MAX_HALVINGS):
-            worse = new > cost * (1 + ROUNDING)
+            worse = new_cost > cost * (1 + ROUNDING)
             if not worse.any():
                 break
             to_slope = np.where(worse, (slope + to_slope) / 2, to_slope)
             to_intercept = np.where(worse, (intercept + to_intercept) / 2, to_intercept)
-            new = batch.cost(to_slope, to_intercept)
-        better = new < cost
-        gain = np.max(np.where(better, cost - new, 0.0) / np.maximum(cost, batch.floor))
+            new_cost = batch.cost(to_slope, to_intercept)
+        better = new_cost < cost
+        gain = np.max(np.where(better, cost - new_cost, 0.0) / np.maximum(cost, batch.floor))
         slope = np.where(better, to_slope, slope)
         intercept = np.where(better, to_intercept, intercept)
-        cost = np.where(better, new, cost)
+        cost = np.where(better, new_cost, cost)
         if gain < tolerance:
             break
     return slope, intercept, cost

@@ -76,13 +76,13 @@ def mean_test(reference: npt.ArrayLike, new: npt.ArrayLike) -> MeanTest:
     Raises:
         UsageError: shapes do not fit, n is not larger than p, or factors depend on each other.
     """
-    known, later = _rows(reference), _rows(new)
-    (n, p), r = known.shape, len(later)
+    before, later = _rows(reference), _rows(new)
+    (n, p), r = before.shape, len(later)
     if later.shape[1] != p or r == 0:
         raise UsageError(f"{r} new observations of {later.shape[1]} factors; the reference has {p} factors")
     if n <= p:
         raise UsageError(f"{n} reference runs for {p} factors: at least {p + 1} are needed, better {3 * p}")
-    distance = _squared_distance(known, later.mean(axis=0))
+    distance = _squared_distance(before, later.mean(axis=0))
     scale = n * r * (n - p) / ((n + r) * (n - 1) * p)
     return MeanTest(scale * distance if distance < inf else inf, p, n, r)
 
@@ -94,12 +94,12 @@ def fluctuation_interval(reference: npt.ArrayLike, nnew: int, confidence: float)
         reference: two or more values.
         confidence: probability, between 0 and 1.
     """
-    known = np.asarray(reference, float)
-    n = len(known)
+    runs = np.asarray(reference, float)
+    n = len(runs)
     if n < 2:
         raise UsageError(f"{n} reference runs: an interval needs at least 2")
-    half = prediction_halfwidth(float(known.std(ddof=1)), n, nnew, confidence)
-    mean = float(known.mean())
+    half = prediction_halfwidth(float(runs.std(ddof=1)), n, nnew, confidence)
+    mean = float(runs.mean())
     return mean - half, mean + half
 
 
@@ -133,15 +133,17 @@ def compare(reference: Floats, new: Floats, confidence: float) -> MeanComparison
     before, after = (np.log(reference), np.log(new)) if logarithmic else (reference, new)
     likelihood = mean_test(before, after).likelihood
     means = [values.mean(axis=0) for values in (before, after)]
-    old, now = (float((np.exp(mean) if logarithmic else mean).sum()) for mean in means)
+    reference_mean, now = (float((np.exp(mean) if logarithmic else mean).sum()) for mean in means)
     if reference.shape[1] > 1:
-        return MeanComparison(old, now, None, None, likelihood, None)
+        return MeanComparison(reference_mean, now, None, None, likelihood, None)
     low, high = fluctuation_interval(before[:, 0], len(new), confidence)
     if logarithmic:
         low, high = _exp(low), _exp(high)
     elif (reference >= 0).all():
         low = max(low, 0.0)
-    return MeanComparison(old, now, low, high, likelihood, high / old - 1 if old > 0 else inf)
+    return MeanComparison(
+        reference_mean, now, low, high, likelihood, high / reference_mean - 1 if reference_mean > 0 else inf
+    )
 
 
 def prediction_halfwidth(deviation: float, n: int, nnew: int, confidence: float) -> float:
@@ -169,19 +171,19 @@ def _rows(values: npt.ArrayLike) -> Floats:
     return rows
 
 
-def _squared_distance(known: Floats, mean: Floats) -> float:
+def _squared_distance(runs: Floats, mean: Floats) -> float:
     """Return (m - x)^T S^-1 (m - x); factors are standardised first, since their units differ."""
-    deviation = known.std(axis=0, ddof=1)
-    difference = mean - known.mean(axis=0)
-    constant = deviation <= 1e-14 * np.abs(known.mean(axis=0))
+    deviation = runs.std(axis=0, ddof=1)
+    difference = mean - runs.mean(axis=0)
+    constant = deviation <= 1e-14 * np.abs(runs.mean(axis=0))
     if constant.any():
-        if (np.abs(difference[constant]) > 1e-12 * np.abs(known.mean(axis=0)[constant])).any():
+        if (np.abs(difference[constant]) > 1e-12 * np.abs(runs.mean(axis=0)[constant])).any():
             return inf
-        known, difference, deviation = known[:, ~constant], difference[~constant], deviation[~constant]
+        runs, difference, deviation = runs[:, ~constant], difference[~constant], deviation[~constant]
         if not len(difference):
             return 0.0
-    standard = (known - known.mean(axis=0)) / deviation
-    correlation = standard.T @ standard / (len(known) - 1)
+    standard = (runs - runs.mean(axis=0)) / deviation
+    correlation = standard.T @ standard / (len(runs) - 1)
     if np.linalg.cond(correlation) > MAX_CONDITION:
         raise UsageError("some factors are sums of others: leave them out of the common test")
     z = difference / deviation

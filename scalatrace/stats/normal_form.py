@@ -82,9 +82,9 @@ def _mean_curve(
 def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     """What each form costs the other fields on average, above what the best of them does."""
     costs = np.full((len(fields), len(forms)), inf)
-    for which, solutions in solve_all(forms, fields):
+    for indices, solutions in solve_all(forms, fields):
         press = np.where(solutions.usable, solutions.press, inf).tolist()
-        costs[:, which] = [
+        costs[:, indices] = [
             [_misfit(residual, points) for residual in row] for row, points in zip(press, fields, strict=True)
         ]
     total = np.zeros(len(forms))
@@ -98,9 +98,9 @@ def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Sol
     """The forms that cost at most RIVAL more than the best, the best first, with their costs and fits."""
     costs = np.full(len(forms), inf)
     place: dict[int, tuple[Solutions, int]] = {}
-    for which, solutions in solve_all(forms, [points]):
-        costs[which] = _costs(len(forms[which[0]]), _complexities(forms)[which], solutions, points)
-        place.update((i, (solutions, at)) for at, i in enumerate(which))
+    for indices, solutions in solve_all(forms, [points]):
+        costs[indices] = _costs(len(forms[indices[0]]), _complexities(forms)[indices], solutions, points)
+        place.update((i, (solutions, at)) for at, i in enumerate(indices))
     result: dict[int, tuple[float, Solved]] = {}
     order = np.argsort(costs, kind="stable").tolist()
     for i in order:

@@ -48,10 +48,10 @@ def find_partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
     """
     best = cost[0].copy()
     choices: list[Floats] = []
-    result = []
+    partitions = []
     for count in range(1, max_segments + 1):
         if np.isfinite(best[-1]):
-            result.append(_trace_back(choices, len(best)))
+            partitions.append(_trace_back(choices, len(best)))
         if count == max_segments or len(best) == 1:
             break
         # best[a - 1]: cost of all before edge a; the last segment starts there.
@@ -59,7 +59,7 @@ def find_partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
         choice = np.argmin(totals, axis=0)
         best = totals[choice, np.arange(len(best))]
         choices.append(choice.astype(np.float64))
-    return result
+    return partitions
 
 
 def _trace_back(choices: list[Floats], end: int) -> tuple[int, ...]:

@@ -91,7 +91,7 @@ def fit_piecewise(
     max_breakpoints: int = MAX_BREAKPOINTS,
     min_points: int = MIN_POINTS,
     positive: bool = True,
-    known: Iterable[float] = (),
+    breakpoints: Iterable[float] = (),
 ) -> PiecewiseLinear:
     """Fit a piecewise linear function (Cornebize, section 5.3.3).
 
@@ -104,7 +104,7 @@ def fit_piecewise(
         max_breakpoints: beside the known ones.
         min_points: distinct x of a piece.
         positive: no negative slope or intercept.
-        known: x at which a piece must start (a change of protocol); those outside the data are ignored.
+        breakpoints: x at which a piece must start (a change of protocol); those outside the data are ignored.
 
     Raises:
         UsageError: no points, unequal lengths, an unknown objective, or values that it does not allow.
@@ -112,19 +112,19 @@ def fit_piecewise(
     if max_breakpoints < 0 or min_points < 1:
         raise UsageError(f"max_breakpoints={max_breakpoints}, min_points={min_points}: use 0 and 1 or more")
     points = group_points(x, y, _objective(objective))
-    required = sorted({int(i) for i in np.searchsorted(points.x, list(known)) if 0 < i < len(points)})
+    required = sorted({int(i) for i in np.searchsorted(points.x, list(breakpoints)) if 0 < i < len(points)})
     segments = max_breakpoints + len(required) + 1
     candidates = best_partitions(points, segments, min_points, required, positive)
-    results = [_function(points, bounds, positive) for bounds in candidates]
-    return min(results, key=lambda result: result.bic)
+    functions = [_function(points, bounds, positive) for bounds in candidates]
+    return min(functions, key=lambda result: result.bic)
 
 
 def _objective(name: Objective | str) -> Objective:
     try:
         return Objective(name)
     except ValueError:
-        known = ", ".join(each.value for each in Objective)
-        raise UsageError(f"objective {name!r} is unknown; use one of {known}") from None
+        objectives = ", ".join(objective.value for objective in Objective)
+        raise UsageError(f"objective {name!r} is unknown; use one of {objectives}") from None
 
 
 def _function(points: GroupedPoints, bounds: Bounds, positive: bool) -> PiecewiseLinear:
@@ -205,7 +205,9 @@ def best_partitions(
     costs[fits] = log_lines(points, starts[fits], ends[fits], positive)[2]
     partitions = find_partitions(costs.reshape(len(edges) - 1, -1), max_segments)
     bounds = [tuple(int(edges[i]) for i in partition) for partition in partitions]
-    return [_refine_breakpoints(points, each, min_points, required, positive) for each in bounds]
+    return [
+        _refine_breakpoints(points, breakpoints, min_points, required, positive) for breakpoints in bounds
+    ]
 
 
 def _all_edges(points: GroupedPoints) -> Floats:

@@ -91,18 +91,18 @@ def has_lines(elf: ELFFile) -> bool:
 
 def _functions(elf: ELFFile, wanted: list[int]) -> Iterator[tuple[int, str]]:
     """The function of each address, by the symbol tables."""
-    known: list[tuple[int, int, str]] = []
+    functions: list[tuple[int, int, str]] = []
     for name in (".dynsym", ".symtab"):
         section = elf.get_section_by_name(name)  # separate debug files have empty ones of another type
         for symbol in section.iter_symbols() if isinstance(section, SymbolTableSection) else ():
             if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_value"] and symbol.name:
-                known.append((symbol["st_value"], symbol["st_size"], symbol.name))
-    known.sort()
-    starts = [start for start, _, _ in known]
+                functions.append((symbol["st_value"], symbol["st_size"], symbol.name))
+    functions.sort()
+    starts = [start for start, _, _ in functions]
     for address in wanted:
         at = bisect_right(starts, address) - 1
-        if at >= 0 and address < known[at][0] + max(known[at][1], 1):
-            yield address, function_name(known[at][2])
+        if at >= 0 and address < functions[at][0] + max(functions[at][1], 1):
+            yield address, function_name(functions[at][2])
 
 
 def _lines(elf: ELFFile, wanted: list[int]) -> Iterator[tuple[int, tuple[str, int]]]:
@@ -133,7 +133,7 @@ def line_rows(program: Any) -> list[tuple[int, int, int]]:
 
 def _units(dwarf: Any, wanted: list[int]) -> Iterator[tuple[Any, list[int]]]:
     """Each compilation unit that holds some of the addresses, with these."""
-    left = list(wanted)
+    remaining = list(wanted)
     ranges = dwarf.get_aranges()
     if ranges is not None:
         by_unit: dict[int, list[int]] = {}
@@ -141,18 +141,18 @@ def _units(dwarf: Any, wanted: list[int]) -> Iterator[tuple[Any, list[int]]]:
             offset = ranges.cu_offset_at_addr(address)
             if offset is not None:
                 by_unit.setdefault(offset, []).append(address)
-                left.remove(address)
+                remaining.remove(address)
         for offset, addresses in by_unit.items():
             yield dwarf.get_CU_at(offset), addresses
-    if not left:
+    if not remaining:
         return
     for unit in dwarf.iter_CUs():  # compilers may write no table of addresses
         limits = _limits(dwarf, unit)
-        inside = [address for address in left if any(low <= address < high for low, high in limits)]
+        inside = [address for address in remaining if any(low <= address < high for low, high in limits)]
         if inside:
-            left = [address for address in left if address not in inside]
+            remaining = [address for address in remaining if address not in inside]
             yield unit, inside
-        if not left:
+        if not remaining:
             return
 
 
@@ -164,14 +164,14 @@ def _limits(dwarf: Any, unit: Any) -> list[tuple[int, int]]:
     if "DW_AT_ranges" in top.attributes:
         lists = dwarf.range_lists()
         entries = lists.get_range_list_at_offset(top.attributes["DW_AT_ranges"].value, unit) if lists else ()
-        result = []
+        limits = []
         for entry in entries:
             if isinstance(entry, BaseAddressEntry):
                 base = entry.base_address
             else:
                 start = 0 if getattr(entry, "is_absolute", False) else base
-                result.append((start + entry.begin_offset, start + entry.end_offset))
-        return result
+                limits.append((start + entry.begin_offset, start + entry.end_offset))
+        return limits
     high = top.attributes.get("DW_AT_high_pc")
     if low is None or high is None:
         return []

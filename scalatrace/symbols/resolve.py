@@ -55,8 +55,10 @@ def resolve(
         force: also use files that changed since the run, whose offsets may be others.
         limit_s: seconds for all modules; None: no limit.
     """
-    new, report = names_of(trace.frames, trace.meta, finder, force, limit_s)
-    return (replace(trace, frames=[new.get(text, text) for text in trace.frames]) if new else trace), report
+    names, report = names_of(trace.frames, trace.meta, finder, force, limit_s)
+    return (
+        replace(trace, frames=[names.get(text, text) for text in trace.frames]) if names else trace
+    ), report
 
 
 def names_of(
@@ -72,7 +74,7 @@ def names_of(
         meta: header of the trace or of the formulas.
         force, limit_s: as of `resolve`.
     """
-    date, report, new = meta.get("date", ""), list[Found](), dict[str, str]()
+    date, report, names = meta.get("date", ""), list[Found](), dict[str, str]()
     end_s = None if limit_s is None else monotonic() + limit_s
     for module, offsets in _offsets(frames).items():
         try:
@@ -82,8 +84,8 @@ def names_of(
             note = f"not looked up within {limit_s:g} s"
             facts, texts = Found(module, None, len(offsets), note=note, is_late=True), {}
         report.append(facts)
-        new.update(texts)
-    return new, report
+        names.update(texts)
+    return names, report
 
 
 def _offsets(frames: Iterable[str]) -> dict[str, dict[str, int]]:
@@ -109,13 +111,13 @@ def _resolve_module(
         facts.note = f"{facts.path} {change}, so its offsets may differ; --force uses it"
         return facts, {}
     try:
-        known = locations(facts.path, frames.values())
+        found_locations = locations(facts.path, frames.values())
     except FormatError as error:
         facts.note = str(error)
         return facts, {}
     texts = {}
     for text, offset in frames.items():
-        if (location := known.get(offset)) is not None:
+        if (location := found_locations.get(offset)) is not None:
             facts.lines += location.line > 0
             facts.names += location.line == 0
             texts[text] = _text(module, offset, location)

@@ -51,26 +51,26 @@ def elapsed_ns(trace: Trace) -> float | None:
     return max(float(text) - phases.start_up.mean_ns - phases.shut_down.mean_ns, 0.0)
 
 
-def check_one_thread(trace: Trace, what: str) -> None:
-    """Raise ScalatraceError where several threads of a rank made calls; `what` cannot be done then."""
+def check_one_thread(trace: Trace, use: str) -> None:
+    """Raise ScalatraceError where several threads of a rank made calls; `use` cannot be done then."""
     if (n := thread_count(trace.meta)) > 1:
         raise ScalatraceError(
-            f"cannot {what}: the program calls MPI from {n} threads of a rank, whose times overlap and whose "
+            f"cannot {use}: the program calls MPI from {n} threads of a rank, whose times overlap and whose "
             "order is not fixed; record it with calls from one thread only"
         )
 
 
-def check_one_order(trace: Trace, what: str) -> None:
+def check_one_order(trace: Trace, use: str) -> None:
     """Raise ScalatraceError where calls of several threads of a rank are one sequence."""
     if not trace.has_streams:
-        check_one_thread(trace, what)
+        check_one_thread(trace, use)
 
 
-def check_no_streams(trace: Trace, what: str) -> None:
-    """Raise ScalatraceError where threads of a rank have streams of their own; `what` cannot be done then."""
+def check_no_streams(trace: Trace, use: str) -> None:
+    """Raise ScalatraceError where threads of a rank have streams of their own; `use` cannot be done then."""
     if trace.has_streams:
         raise ScalatraceError(
-            f"cannot {what}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
+            f"cannot {use}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
             "each rank; `replay`, `simulate` and `stats` take several. Record a run in which one calls MPI"
         )
 

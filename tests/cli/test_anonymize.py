@@ -11,9 +11,9 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.extrap import stx
 from scalatrace.extrap.extrapolate import model_of
 from scalatrace.trace.anonymize import recorded
+from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.query.diff import diff
 from support.builder import stencil
 from support.grids import halo, trace_of
@@ -48,7 +48,7 @@ def test_traces_of_one_call_share_names(tmp_path: Path, capsys: pytest.CaptureFi
     paths = [tmp_path / f"secret{trace.nprocs}.st" for trace in traces]
     for trace, path in zip(traces, paths, strict=True):
         scalatrace.save(trace, path)
-    stx.save(model_of(traces, [(4,), (5,), (6,)])[1], tmp_path / "secret.stx")
+    scalatrace.save(model_of(traces, [(4,), (5,), (6,)])[1], tmp_path / "secret.stx")
     table, folder = tmp_path / "names.json", tmp_path / "shared"
     assert run(*paths, tmp_path / "secret.stx", "--into", folder, "--mapping", table, "--json") == 0
     printed = json.loads(capsys.readouterr().out)
@@ -61,7 +61,7 @@ def test_traces_of_one_call_share_names(tmp_path: Path, capsys: pytest.CaptureFi
     results = [scalatrace.load(folder / f"trace{n}.st") for n in (1, 2, 3)]
     sites = [{call.stack for call in result.walk(0)} for result in results]
     assert sites[0] == sites[1] == sites[2]
-    assert {rule.stack for rule in stx.load(folder / "trace4.stx").nodes if rule.op} <= sites[0]
+    assert {rule.stack for rule in load_symbolic(folder / "trace4.stx").nodes if rule.op} <= sites[0]
     assert stat.S_IMODE(table.stat().st_mode) == 0o600
     assert json.loads(table.read_text())["names"]["source"] == {"app.py": 1}
     before = table.read_text()

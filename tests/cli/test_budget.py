@@ -31,7 +31,7 @@ def trace(tmp_path: Path) -> str:
 
 def replaced_load(monkeypatch: pytest.MonkeyPatch, work: Any) -> None:
     """Let `work` run where a command loads its trace."""
-    monkeypatch.setattr("scalatrace.load", lambda path: work())
+    monkeypatch.setattr("scalatrace.trace.io.reader.load_any", lambda path: work())
 
 
 def test_time(trace: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

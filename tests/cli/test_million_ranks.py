@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scalatrace.cli import main
-from scalatrace.extrap import model_of, stx
+from scalatrace.extrap import model_of
 from scalatrace.trace.io.writer import save
 from support.many_hours import CALL_NS, COUNT, NPROCS, STEP_NS, STEPS, TOTAL_NS, many_hours
 
@@ -63,7 +63,7 @@ def formulas(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The formulas of the program, from few ranks."""
     file = tmp_path_factory.mktemp("hours") / "a.stx"
     sizes = [(4,), (5,), (6,), (8,)]
-    stx.save(model_of([many_hours(*size) for size in sizes], sizes)[1], file)
+    save(model_of([many_hours(*size) for size in sizes], sizes)[1], file)
     return str(file)
 
 

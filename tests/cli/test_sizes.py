@@ -9,7 +9,7 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.extrap import model_of, stx
+from scalatrace.extrap import model_of
 from scalatrace.extrap.extrapolate import of_model
 from support.grids import halo, trace_of
 
@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A symbolic trace, the trace that it makes on a larger grid, and a recorded one there."""
     path = tmp_path_factory.mktemp("sizes")
     model = model_of([trace_of(halo(True), dims) for dims in SIZES], SIZES)[1]
-    stx.save(model, path / "app.stx")
+    scalatrace.save(model, path / "app.stx")
     scalatrace.save(of_model(model, 36, (6, 6)).trace, path / "made.st")
     scalatrace.save(trace_of(halo(True), (6, 6)), path / "36.st")
     return path
@@ -74,6 +74,10 @@ def test_info_describes_formulas(folder: Path, capsys: pytest.CaptureFixture[str
     (["matrix", "36.st", "--param", "n=4"], "--param: 36.st is a trace, whose size is fixed"),
     (["info", "app.stx", "--dims", "6"], "grid"),
     (["info", "app.stx", "--csv"], "add -P N"),
+    (["generate", "app.stx", "--to", "c", "--times", "drawn"], "--times drawn needs the sizes of formulas"),
+    (["generate", "app.stx", "--to", "c", "--at", "Send", "bytes=2"], "give -P N or --dims XxY"),
+    (["generate", "36.st", "--to", "c", "--dims", "6x6"], "--dims: 36.st is a trace, whose size is fixed"),
+    (["generate", "36.st", "--to", "c", "--timing-model", "linear"], "need formulas"),
 ])  # fmt: skip
 def test_mistakes(
     folder: Path,

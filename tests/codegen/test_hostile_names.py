@@ -21,15 +21,14 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import GenerateOptions, generate, generate_scalable
 from scalatrace.errors import FormatError, TextError
-from scalatrace.extrap import stx as symbolic
 from scalatrace.extrap.extrapolate import model_of
 from scalatrace.formula import FUNCTIONS, Const, Var
-from scalatrace.trace.io.reader import load
+from scalatrace.trace.io.reader import load, load_symbolic
 from scalatrace.trace.io.text import text as text_form
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import save
-from scalatrace.trace.model.rules import EVERYWHERE, Field, Model, ParamRule, Part, Rule
-from scalatrace.trace.model.tables import Datatype, Kind
+from scalatrace.trace.model.symbolic import EVERYWHERE, Field, ParamRule, Part, Rule, SymbolicTrace
+from scalatrace.trace.model.tables import Datatype, Kind, Op
 from support.builder import DOUBLE, Builder, Comm
 from support.generated import compiled
 from support.grids import halo, trace_of
@@ -170,7 +169,7 @@ def test_names_of_operations_are_checked_when_a_trace_is_read(
         parse(text_form(made))
 
 
-def model(*names: str) -> Model:
+def model(*names: str) -> SymbolicTrace:
     """Formulas of a line of ranks with parameters: as many barriers as each says."""
     sizes = [(4,), (5,), (6,)]
     result = model_of([trace_of(halo(False), dims, 0, False) for dims in sizes], sizes)[1]
@@ -185,7 +184,7 @@ def model(*names: str) -> Model:
         inputs=names,
         seen=tuple((dims, given_inputs) for dims, _ in result.seen),
         nodes=tuple(rules),
-        ops={**result.ops, "Barrier": (("comm", Kind.COMM),)},
+        ops=[*result.ops, Op("Barrier", (("comm", Kind.COMM),))],
     )
 
 
@@ -194,24 +193,24 @@ def model(*names: str) -> Model:
 )
 def test_names_of_parameters_are_checked_when_formulas_are_read(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.stx"
-    symbolic.save(replace(model("n"), inputs=(name,)), path)
+    save(replace(model("n"), inputs=(name,)), path)
     with pytest.raises(FormatError, match=r"a\.stx: .*(is not a name|is called)"):
-        symbolic.load(path)
+        load_symbolic(path)
 
 
 def test_names_of_sides_and_operations_of_formulas(tmp_path: Path) -> None:
     path = tmp_path / "a.stx"
     good = model("n")
-    symbolic.save(good, path)
-    assert symbolic.load(path).inputs == ("n",)
+    save(good, path)
+    assert load_symbolic(path).inputs == ("n",)
     for bad in (
         replace(good, sizes=("X*/",)),
-        replace(good, ops={**good.ops, "a b": ()}),
+        replace(good, ops=[*good.ops, Op("a b", ())]),
         replace(good, nodes=(replace(good.nodes[-1], op="*/"),)),
     ):
-        symbolic.save(bad, path)
+        save(bad, path)
         with pytest.raises(FormatError, match=r"a\.stx: "):
-            symbolic.load(path)
+            load_symbolic(path)
 
 
 TAKEN = (

@@ -12,7 +12,8 @@ from scalatrace import extrap
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.extrap.fit.array_forms import ArrayProgression, BlockForm, array_form, array_terms
-from scalatrace.extrap.stx import load, save
+from scalatrace.trace.io.reader import load_symbolic
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.compress import vec_of
@@ -64,7 +65,7 @@ def test_blocks_are_extrapolated(program: object, n: int, target: int) -> None:
 def test_formulas_of_blocks_are_saved(tmp_path: Path) -> None:
     given = [trace_of(gathered, dims, 100) for dims in LINE]
     save(model_of(given)[1], tmp_path / "a.stx")
-    made = of_model(load(tmp_path / "a.stx"), 7, params={"n": 100})
+    made = of_model(load_symbolic(tmp_path / "a.stx"), 7, params={"n": 100})
     assert diff(made.trace, trace_of(gathered, (7,), 100), ["times"]) == []
 
 

@@ -13,7 +13,8 @@ from scalatrace import Trace, extrap
 from scalatrace.cli import main
 from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.extrapolate import of_model
-from scalatrace.extrap.stx import load, save
+from scalatrace.trace.io.reader import load_symbolic
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
@@ -158,7 +159,7 @@ def test_uneven_division_is_told_by_uneven_traces() -> None:
 def test_symbolic_trace_keeps_what_is_not_told(tmp_path: Path) -> None:
     _, model, _ = extrap.model_of(traces_of(blocks, BLOCKS, 60), BLOCKS)
     save(model, tmp_path / "app.stx")
-    read = load(tmp_path / "app.stx")
+    read = load_symbolic(tmp_path / "app.stx")
     assert of_model(read, 60, (6, 10)).trace.nprocs == 60
     with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
         of_model(read, 42, (6, 7))

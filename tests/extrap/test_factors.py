@@ -17,8 +17,9 @@ from scalatrace.codegen.program.grid_shape import shape_of
 from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.extrap.formatting import lines
-from scalatrace.extrap.stx import load, save
 from scalatrace.formula.functions import cofactor, prime_factors
+from scalatrace.trace.io.reader import load_symbolic
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.query.diff import diff
 from support.calls import Groups, IssuedCall, call, record
 
@@ -78,7 +79,7 @@ def test_halving_is_not_told_from_prime_factors() -> None:
 def test_saved_and_shown(tmp_path: Path) -> None:
     model = model_of([splitting(n) for n in SIZES])[1]
     save(model, tmp_path / "split.stx")
-    made = of_model(load(tmp_path / "split.stx"), 30).trace
+    made = of_model(load_symbolic(tmp_path / "split.stx"), 30).trace
     assert diff(made, splitting(30), ["times"]) == []
     text = "\n".join(lines(model))
     assert "communicator 3: split, prime_factors(P) times, each from the one before" in text

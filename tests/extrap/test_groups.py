@@ -15,7 +15,8 @@ from scalatrace.extrap.errors import InputError, UndeterminedError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.extrap.grid.groups import borders, group_size
 from scalatrace.extrap.grid.observed import Observed
-from scalatrace.extrap.stx import load, save
+from scalatrace.trace.io.reader import load_symbolic
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call, record
 from support.grids import Body, Rank, trace_of
@@ -123,7 +124,7 @@ def test_communicators_of_blocks(
     for nprocs in targets:
         _, model, _ = model_of(given, target=(nprocs, None, {}))
         save(model, tmp_path / "model.stx")
-        result = of_model(load(tmp_path / "model.stx"), nprocs).trace
+        result = of_model(load_symbolic(tmp_path / "model.stx"), nprocs).trace
         assert diff(result, made(nprocs), ["times"]) == []
 
 

@@ -12,15 +12,15 @@ from scalatrace.cli import main
 from scalatrace.codegen.matching.deadlock import check_deadlock
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
-from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_matching, check_sizes
-from scalatrace.extrap.stx import save
 from scalatrace.extrap.suggest import suggest_recordings
 from scalatrace.formula import TRUE, Const
 from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.symbolic import Rule, SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call, record
 from support.faults import FAULTS, changed, exchange
@@ -31,16 +31,16 @@ TYPE = "MPI_DOUBLE"
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> SymbolicTrace:
     return model_of([trace_of(exchange, dims) for dims in SQUARES], SQUARES)[1]
 
 
-def _seen(model: Model) -> list[Grid]:
+def _seen(model: SymbolicTrace) -> list[Grid]:
     return [Grid(dims) for dims, _ in model.seen]
 
 
 @pytest.mark.parametrize(("line", "name"), FAULTS)
-def test_planted_faults(model: Model, line: int, name: str) -> None:
+def test_planted_faults(model: SymbolicTrace, line: int, name: str) -> None:
     """At a border one call more, another tag, size, peer or root; executing the calls confirms most."""
     wrong = replace(model, nodes=changed(model.nodes, line, name))
     (found,) = check_sizes(wrong, {}, [Grid((6, 6))])
@@ -50,7 +50,7 @@ def test_planted_faults(model: Model, line: int, name: str) -> None:
         assert check_deadlock(trace, synchronous=False) is not None
 
 
-def test_fault_of_all_ranks_alike_is_no_conflict(model: Model) -> None:
+def test_fault_of_all_ranks_alike_is_no_conflict(model: SymbolicTrace) -> None:
     """One sum more on all ranks fits together."""
     other = replace(model, nodes=changed(model.nodes, 15, "repeat", TRUE))
     assert [one.conflict for one in check_sizes(other, {}, [Grid((6, 6))])] == [""]
@@ -81,7 +81,7 @@ def test_result_says_what_was_checked() -> None:
     assert made.matching == "all messages and collective calls match on 36 ranks (6x6)"
 
 
-def test_large_result_is_checked_at_smaller_sizes(model: Model) -> None:
+def test_large_result_is_checked_at_smaller_sizes(model: SymbolicTrace) -> None:
     made = of_model(model, 1 << 20)
     found = check_matching(model, made.trace, made.grid, {})
     assert found.startswith("all messages and collective calls match on ")
@@ -104,7 +104,7 @@ def test_traces_that_do_not_fit_themselves_are_no_measure() -> None:
 
 @pytest.mark.parametrize("nprocs", [None, 36])
 def test_sizes_are_suggested_where_calls_do_not_fit_together(
-    model: Model, monkeypatch: pytest.MonkeyPatch, nprocs: int | None
+    model: SymbolicTrace, monkeypatch: pytest.MonkeyPatch, nprocs: int | None
 ) -> None:
     traces = [trace_of(exchange, dims) for dims in SQUARES]
     assert suggest_recordings(traces, SQUARES, nprocs)[0] == ""
@@ -115,7 +115,9 @@ def test_sizes_are_suggested_where_calls_do_not_fit_together(
     assert grids
 
 
-def test_command_on_formulas(model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_on_formulas(
+    model: SymbolicTrace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     save(model, tmp_path / "right.stx")
     assert main(["check", str(tmp_path / "right.stx"), "--ranks", "50"]) == 0
     assert "match on 5 sizes from 9 to 49 ranks" in capsys.readouterr().out

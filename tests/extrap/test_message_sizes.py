@@ -8,8 +8,8 @@ import pytest
 
 from scalatrace.extrap.errors import UndeterminedError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.formula import Expr, parse_number
+from scalatrace.trace.model.symbolic import Rule, SymbolicTrace
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Body, Rank, trace_of
@@ -37,11 +37,11 @@ def line(room: int) -> Body:
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> SymbolicTrace:
     return model_of([trace_of(line(room=0), dims) for dims in LINES], LINES)[1]
 
 
-def with_formulas(model: Model, op: str, *texts: str) -> Model:
+def with_formulas(model: SymbolicTrace, op: str, *texts: str) -> SymbolicTrace:
     """The model with another formula, and rivals of it, for the count of one operation."""
     first, *others = map(parse_number, texts)
 
@@ -65,12 +65,12 @@ def rivals(first: Expr, others: list[Expr]) -> tuple[tuple[Expr, Expr], ...]:
 
 
 @pytest.mark.parametrize("texts", [(RIGHT, WRONG), (WRONG, RIGHT)])
-def test_the_other_side_of_messages_decides(model: Model, texts: tuple[str, str]) -> None:
+def test_the_other_side_of_messages_decides(model: SymbolicTrace, texts: tuple[str, str]) -> None:
     made = of_model(with_formulas(model, "Send", *texts), 12, (12,))
     assert diff(made.trace, trace_of(line(room=0), (12,)), ["times"]) == []
 
 
-def test_both_sides_together_decide(model: Model) -> None:
+def test_both_sides_together_decide(model: SymbolicTrace) -> None:
     """Neither the one formula of the sender nor one of the receiver's agrees with any of the other side."""
     open_send = with_formulas(model, "Send", WRONG, RIGHT)
     both = with_formulas(open_send, "Recv", "3*X+2*x-2+choose(X<9,0,5)", "3*X+2*x-2")
@@ -78,7 +78,7 @@ def test_both_sides_together_decide(model: Model) -> None:
     assert diff(made.trace, trace_of(line(room=0), (12,)), ["times"]) == []
 
 
-def test_formulas_that_agree_either_way_are_refused(model: Model) -> None:
+def test_formulas_that_agree_either_way_are_refused(model: SymbolicTrace) -> None:
     """If both sides may be longer by one, messages fit together in both cases."""
     open_send = with_formulas(model, "Send", RIGHT, WRONG)
     both = with_formulas(open_send, "Recv", "3*X+2*x-2", "3*X+2*x-2+choose(X<9,0,1)")
@@ -86,12 +86,12 @@ def test_formulas_that_agree_either_way_are_refused(model: Model) -> None:
         of_model(both, 12, (12,))
 
 
-def test_other_values_are_not_decided(model: Model) -> None:
+def test_other_values_are_not_decided(model: SymbolicTrace) -> None:
     with pytest.raises(UndeterminedError, match="count of Allreduce"):
         of_model(with_formulas(model, "Allreduce", "1", "choose(X<9,1,2)"), 12, (12,))
 
 
-def test_receives_of_one_length_decide_nothing(model: Model) -> None:
+def test_receives_of_one_length_decide_nothing(model: SymbolicTrace) -> None:
     """A buffer that is as long as all messages of the traces need not be as long as those of other sizes."""
 
     def equal(rank: Rank) -> list[IssuedCall]:
@@ -107,7 +107,7 @@ def replace_count(one: IssuedCall, count: int) -> IssuedCall:
     return call(one.op, one.site, **{**dict(one.params), "count": count})
 
 
-def test_counts_of_zero_are_compared(model: Model) -> None:
+def test_counts_of_zero_are_compared(model: SymbolicTrace) -> None:
     open_send = with_formulas(model, "Send", "(3*X+2*x)*choose(X<9,1,0)", RIGHT)
     both = with_formulas(open_send, "Recv", "(3*X+2*x-2)*choose(X<9,1,0)", "3*X+2*x-2")
     with pytest.raises(UndeterminedError, match="the traces cannot tell"):

@@ -10,11 +10,12 @@ import pytest
 from scalatrace import Trace, extrap
 from scalatrace.cli import main
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.extrap import model_of, stx
+from scalatrace.extrap import model_of
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.solve import features
 from scalatrace.formula import FUNCTIONS, evaluate, parse, parse_number
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, trace_of
@@ -173,7 +174,7 @@ def test_commands_on_formulas_load_plugins(tmp_path: Path, capsys: pytest.Captur
     known = dict(FUNCTIONS)
     plugins.load_plugins([PLUGIN])
     traces = [cg(dims) for dims in ((2, 4), (4, 4), (4, 8))]
-    stx.save(model_of(traces)[1], path := tmp_path / "cg.stx")
+    save(model_of(traces)[1], path := tmp_path / "cg.stx")
     FUNCTIONS.clear()
     FUNCTIONS.update(known)
     plugins.OWNERS.clear()

@@ -12,14 +12,14 @@ import pytest
 
 from scalatrace.cli import main
 from scalatrace.extrap.extrapolate import model_of
-from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.prove import Proofs, prove_model
-from scalatrace.extrap.stx import save
 from scalatrace.formula import parse_condition
 from scalatrace.formula.prove import available
 from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 from support.calls import IssuedCall, call
@@ -295,12 +295,12 @@ def test_what_is_not_proved_says_why() -> None:
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
+def model() -> SymbolicTrace:
     return model_of([trace_of(exchange, dims) for dims in SQUARES], SQUARES)[1]
 
 
 @pytest.mark.parametrize(("line", "name"), FAULTS)
-def test_planted_faults(model: Model, line: int, name: str) -> None:
+def test_planted_faults(model: SymbolicTrace, line: int, name: str) -> None:
     """A small size shows each, and the calls of that size do not fit together."""
     wrong = replace(model, nodes=changed(model.nodes, line, name))
     found = prove_model(wrong, SECONDS)
@@ -313,7 +313,9 @@ def test_planted_faults(model: Model, line: int, name: str) -> None:
         assert first_conflict(instantiate(wrong, one.grid, dict(one.inputs), lambda op, rows: ()))
 
 
-def test_check_reports_proofs(model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_reports_proofs(
+    model: SymbolicTrace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     save(model, path := tmp_path / "app.stx")
     assert main(["check", str(path), "--ranks", "16", "--prove", "600"]) == 0
     assert "proved for all sizes with X = Y >= 3" in capsys.readouterr().out
@@ -322,7 +324,7 @@ def test_check_reports_proofs(model: Model, tmp_path: Path, capsys: pytest.Captu
 
 
 def test_check_fails_with_a_counterexample(
-    model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model: SymbolicTrace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = replace(model, nodes=changed(model.nodes, 11, "tag"))
     save(wrong, path := tmp_path / "app.stx")

@@ -12,8 +12,9 @@ from scalatrace import Trace
 from scalatrace.cli import main
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
-from scalatrace.extrap.stx import load, save
 from scalatrace.extrap.suggest import suggest_recordings
+from scalatrace.trace.io.reader import load_symbolic
+from scalatrace.trace.io.writer import save
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
 
@@ -107,7 +108,7 @@ def test_unconfirmed_formulas_can_be_accepted(tmp_path: Path, capsys: pytest.Cap
     assert next(made.trace.walk(0)).params["count"] == 49
     model = model_of(traces, two, accept_unconfirmed=True)[1]
     save(model, tmp_path / "a.stx")
-    assert of_model(load(tmp_path / "a.stx"), 16).trace.meta["unconfirmed"]
+    assert of_model(load_symbolic(tmp_path / "a.stx"), 16).trace.meta["unconfirmed"]
     scalatrace.save(made.trace, tmp_path / "a.st")
     assert main(["show", str(tmp_path / "a.st")]) == 0
     assert "extrapolated by unconfirmed formulas" in capsys.readouterr().out

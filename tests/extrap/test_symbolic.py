@@ -10,8 +10,8 @@ from scalatrace import ScalatraceError, extrap
 from scalatrace.cli import main
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.extrap.formatting import lines
-from scalatrace.extrap.stx import load, save
 from scalatrace.trace.io.container import is_symbolic
+from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.io.writer import save as save_trace
 from scalatrace.trace.query.diff import diff
 from support.grids import halo, trace_of, wavefront
@@ -24,19 +24,19 @@ LINES = [(4,), (5,), (6,), (8,)]
 def formulas(tmp_path: Path) -> Path:
     path = tmp_path / "wave.stx"
     _, model, _ = extrap.model_of([trace_of(wavefront, dims, 24) for dims in PLANES])
-    save(model, path)
+    save_trace(model, path)
     return path
 
 
 def test_the_file_makes_the_same_trace(formulas: Path) -> None:
     traces = [trace_of(wavefront, dims, 24) for dims in PLANES]
     direct = extrap.extrapolate(traces, 63, (9, 7)).trace
-    read = of_model(load(formulas), 63, (9, 7)).trace
+    read = of_model(load_symbolic(formulas), 63, (9, 7)).trace
     assert diff(direct, read) == []
 
 
 def test_formulas_can_be_read(formulas: Path) -> None:
-    text = "\n".join(lines(load(formulas)))
+    text = "\n".join(lines(load_symbolic(formulas)))
     assert "P ranks in a grid X x Y" in text
     assert "n//X" in text
     assert "ANY" not in text
@@ -48,10 +48,10 @@ def test_every_damage_is_one_error(formulas: Path) -> None:
     for at in range(0, len(data), max(1, len(data) // 40)):
         formulas.write_bytes(data[:at])
         with pytest.raises(ScalatraceError):
-            load(formulas)
+            load_symbolic(formulas)
         formulas.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
         with pytest.raises(ScalatraceError):
-            load(formulas)
+            load_symbolic(formulas)
 
 
 def test_commands(formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

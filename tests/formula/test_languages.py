@@ -18,7 +18,6 @@ from scalatrace.codegen.emit.conceptual.common import expr_writer
 from scalatrace.codegen.emit.formula_printer import Infix
 from scalatrace.codegen.emit.python.emitter import PythonEmitter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.rewrite import rewritten
 from scalatrace.errors import FormulaError
 from scalatrace.formula import (
     Binary,
@@ -34,6 +33,7 @@ from scalatrace.formula import (
     sub,
 )
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT
+from scalatrace.formula.rewrite import rewritten
 from support.expressions import NAMES, expressions, numbers, random_expression, random_number
 
 BATCH = 250

@@ -14,7 +14,6 @@ from fuzz.targets import CORPUS, TESTS
 from scalatrace import Trace, extrap
 from scalatrace.convert.ranks import RankCalls
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.extrap import stx
 from scalatrace.trace.io.reader import load
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.writer import save
@@ -151,7 +150,7 @@ def models() -> None:
         ("halo", halo(True), [(4,), (5,), (6,), (8,)]),
     ):
         _, model, _ = extrap.model_of([trace_of(body, dims, 24) for dims in grids])
-        stx.save(model, _path("stx", f"{name}.stx"))
+        save(model, _path("stx", f"{name}.stx"))
         few = min((trace_of(body, dims, 24) for dims in grids), key=lambda trace: trace.nprocs)
         save(few, _path("trace", f"{name}.st"), compress=False)
 

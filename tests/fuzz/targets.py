@@ -35,7 +35,6 @@ from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.core.binding import Core
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.extrap import stx
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model, target_inputs
 from scalatrace.extrap.formatting import lines
@@ -45,9 +44,9 @@ from scalatrace.files import read_text
 from scalatrace.record.policy import from_toml
 from scalatrace.trace.io.container import MAGIC, pack_container, read_container
 from scalatrace.trace.io.flatlog import FlatLog
-from scalatrace.trace.io.reader import load, loads
+from scalatrace.trace.io.reader import load, load_symbolic, loads
 from scalatrace.trace.io.textparse import load_text
-from scalatrace.trace.io.writer import pack_payload
+from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.query.verify import verify
 from support.reported import ring
 
@@ -338,13 +337,13 @@ class StxTarget(PayloadTarget):
     name, ending, symbolic, below = "stx", ".stx", True, 0.0
 
     def run(self, data: bytes, effort: Effort = USUAL) -> None:
-        model = stx.load(self.written(data))
+        model = load_symbolic(self.written(data))
         stage("show")
         if "\x1b" in (shown := "\n".join(lines(model))) or "\x9b" in shown:
             raise Finding("control characters in the formulas shown")
         stage("save")
-        stx.save(model, again := self.folder / "again.stx")
-        if stx.load(again) != model:
+        save(model, again := self.folder / "again.stx")
+        if load_symbolic(again) != model:
             raise Finding("a model differs after save and load")
         if effort.skips(data):
             return

@@ -15,8 +15,8 @@ import pytest
 from hostile.crafted import CRAFTED
 from scalatrace.core.binding import Core
 from scalatrace.errors import FormatError
-from scalatrace.extrap import stx
 from scalatrace.trace.io.container import pack_container, read_container
+from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.compress import vec_of
 from support.filled import recorded
@@ -205,7 +205,7 @@ def test_formulas_with_numbers_that_are_none(resolution: float, tmp_path: Path) 
     payload[6] = [["compute_ns", resolution]]
     (tmp_path / "a.stx").write_bytes(pack_container(msgpack.packb(payload), symbolic=True))
     with pytest.raises(FormatError, match="resolution"):
-        stx.load(tmp_path / "a.stx")
+        load_symbolic(tmp_path / "a.stx")
 
 
 @pytest.mark.parametrize("name", ["P", "a b", "x\x1b[31m", "__import__('os')"])

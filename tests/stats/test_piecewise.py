@@ -99,7 +99,7 @@ def test_repeated_sizes_are_one_size_with_more_weight() -> None:
 
 def test_pieces_start_at_known_breakpoints() -> None:
     x = np.arange(1.0, 41.0)
-    result = fit_piecewise(x, 10 + x, known=[3, 20.5, 1000])
+    result = fit_piecewise(x, 10 + x, breakpoints=[3, 20.5, 1000])
     assert set(result.breakpoints) >= {3.0, 21.0}
 
 

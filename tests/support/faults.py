@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalatrace.extrap.grid.model import Rule
 from scalatrace.formula import Cond, Const, add, all_of, parse_condition
+from scalatrace.trace.model.symbolic import Rule
 from scalatrace.trace.symbolic.field import Field
 from support.calls import IssuedCall, call
 from support.grids import Rank

@@ -21,7 +21,7 @@ from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.program.interpret import InterpretSetting, run, value
 from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 from scalatrace.extrap.extrapolate import of_model
-from scalatrace.trace.model.rules import Model
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import SPECIAL_MAX
@@ -97,7 +97,10 @@ def _entry(trace: Trace, kind: Kind, n: int) -> Any:
 
 
 def compare(
-    program: BenchmarkProgram, model: Model, dims: tuple[int, ...], inputs: Mapping[str, int] | None = None
+    program: BenchmarkProgram,
+    model: SymbolicTrace,
+    dims: tuple[int, ...],
+    inputs: Mapping[str, int] | None = None,
 ) -> None:
     """Assert that all ranks of a grid do what the trace of that size says."""
     grid = Grid(dims, model.column_major)

@@ -8,7 +8,8 @@ import numpy as np
 
 from scalatrace.extrap.timing.trends import Rows
 from scalatrace.formula import Const
-from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
+from scalatrace.trace.model.symbolic import Field, Rule, StatRule, SymbolicTrace
+from scalatrace.trace.model.tables import Op, RecordedStat
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -21,7 +22,7 @@ def timed_model(
     calls: Mapping[str, Rows],
     stats: Sequence[str] = ("compute_ns",),
     shared_cores: bool = False,
-) -> Model:
+) -> SymbolicTrace:
     """Return formulas of traces on so many ranks.
 
     Args:
@@ -35,8 +36,17 @@ def timed_model(
     )
     meta = {OVERSUBSCRIBED: "runs with more ranks than cores: all"} if shared_cores else {}
     seen = tuple(((n,), dict[str, int]()) for n in ranks)
-    ops = dict.fromkeys(calls, ())
-    return Model(("X",), False, (), seen, nodes, (), ops, tuple((name, 1.0) for name in stats), meta)
+    return SymbolicTrace(
+        ("X",),
+        False,
+        (),
+        seen,
+        nodes,
+        (),
+        ops=[Op(name, ()) for name in calls],
+        stats=[RecordedStat(name, 1.0) for name in stats],
+        meta=meta,
+    )
 
 
 def noisy_histogram(mean: float, count: int, noise: float = 0.0, seed: int = 0, nbins: int = 5) -> Histogram:

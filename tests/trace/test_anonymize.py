@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from scalatrace import Trace
 from scalatrace.codegen.generate import generate
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.extrap import stx
 from scalatrace.extrap.choices import CHOICES
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, HOSTS, OVERSUBSCRIBED, PARAMETER, UNCONFIRMED
@@ -31,11 +30,12 @@ from scalatrace.trace.anonymize.tables import counted_name, is_datatype
 from scalatrace.trace.anonymize.words import is_text_of_mpi
 from scalatrace.trace.consistency.partial import NO_OPERATIONS
 from scalatrace.trace.io.container import read_container
-from scalatrace.trace.io.reader import load
+from scalatrace.trace.io.reader import load, load_symbolic
+from scalatrace.trace.io.symbolic import pack_formulas
 from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.rules import Model, StatRule
+from scalatrace.trace.model.symbolic import StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Datatype, Kind, Op, RecordedStat
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
@@ -120,7 +120,7 @@ def test_no_name_is_left(names: list[str]) -> None:
     original = named(*names)
     result = anonymous_trace(original, AnonymousNames())
     packed = pack_payload(result)
-    check.check_payload(packed, pack_payload(original), check.allowed_in_trace(result, AnonymizeOptions()))
+    check.check_payload(packed, pack_payload(original), check.allowed_in(result, AnonymizeOptions()))
     assert [text for text in strings_of(packed) if MARK in text or "2024" in text] == []
     assert (result.nodes, result.signatures, result.preds) == (
         original.nodes,
@@ -140,7 +140,7 @@ def test_the_result_does_not_depend_on_names(names: list[str]) -> None:
 def test_structure_stays(trace: Trace) -> None:
     result = anonymous_trace(trace, AnonymousNames())
     check.check_payload(
-        pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, AnonymizeOptions())
+        pack_payload(result), pack_payload(trace), check.allowed_in(result, AnonymizeOptions())
     )
     same = ("nprocs", "ranks", "ops", "signatures", "arrays", "preds", "load", "nodes")
     assert [getattr(result, name) for name in same] == [getattr(trace, name) for name in same]
@@ -158,7 +158,7 @@ def test_loads_without_start_up() -> None:
     """The name of their entry is a word of the format."""
     original = replace(named(*PLAIN), load_between=True)
     result = anonymous_trace(original, AnonymousNames())
-    allowed = check.allowed_in_trace(result, AnonymizeOptions())
+    allowed = check.allowed_in(result, AnonymizeOptions())
     check.check_payload(pack_payload(result), pack_payload(original), allowed)
 
 
@@ -241,7 +241,7 @@ def test_mpi_libraries(library: str, expected: str) -> None:
     result = anonymous_trace(trace, AnonymousNames())
     assert result.meta == {"mpi": expected}
     check.check_payload(
-        pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, AnonymizeOptions())
+        pack_payload(result), pack_payload(trace), check.allowed_in(result, AnonymizeOptions())
     )
 
 
@@ -268,12 +268,12 @@ def test_what_is_kept() -> None:
     assert result.meta["program"] == "program1 argument1 64 argument2=10 argument3 argument4 -4"
     assert result.meta["cores-per-host"] == "288"
     assert "param.n" not in result.meta
-    check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, keep))
+    check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in(result, keep))
     whole = AnonymizeOptions(frozenset(("program",)))
     result = anonymous_trace(trace, AnonymousNames(), whole)
     assert result.meta["program"] == trace.meta["program"]
     assert result.meta["param.n"] == "64"
-    check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, whole))
+    check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in(result, whole))
 
 
 def test_times_are_dropped_and_choices_stay() -> None:
@@ -305,7 +305,7 @@ def test_the_check_finds_texts(table: str, entry: str) -> None:
         getattr(result, table).append(entry)
     with pytest.raises(check.LeakError, match="nothing was written"):
         check.check_payload(
-            pack_payload(result), pack_payload(original), check.allowed_in_trace(result, AnonymizeOptions())
+            pack_payload(result), pack_payload(original), check.allowed_in(result, AnonymizeOptions())
         )
 
 
@@ -370,10 +370,10 @@ def test_anonymous_models(tmp_path: Path) -> None:
         of_traces.inputs,
     )
     payload, packed = (saved(model, tmp_path / "a.stx") for model in (original, result))
-    check.check_payload(packed, payload, check.allowed_in_model(result, AnonymizeOptions()))
+    check.check_payload(packed, payload, check.allowed_in(result, AnonymizeOptions()))
     assert not any(re.search("scratch|4711|app|main|body", text) for text in strings_of(packed))
     expected = of_model(result, 12).trace
-    again = of_model(stx.load(tmp_path / "a.stx"), 12).trace
+    again = of_model(load_symbolic(tmp_path / "a.stx"), 12).trace
     assert (again.nodes, again.strings, again.frames) == (expected.nodes, expected.strings, expected.frames)
 
 
@@ -387,17 +387,17 @@ def test_models_with_predefined_datatypes(tmp_path: Path) -> None:
     result = anonymous_model(original, AnonymousNames())
     payload, packed = (saved(model, tmp_path / "a.stx") for model in (original, result))
     assert any("by description" in text for text in strings_of(packed))
-    check.check_payload(packed, payload, check.allowed_in_model(result, AnonymizeOptions()))
+    check.check_payload(packed, payload, check.allowed_in(result, AnonymizeOptions()))
     assert [each.op for each in of_model(result, 12).trace.walk(0)] == ["Allreduce"]
 
 
 @cache
-def sampled_model() -> Model:
+def sampled_model() -> SymbolicTrace:
     return model_of(sampled(), SIZES)[1]
 
 
-def saved(model: Model, path: Path) -> bytes:
-    stx.save(model, path)
+def saved(model: SymbolicTrace, path: Path) -> bytes:
+    save(model, path)
     return read_container(path.read_bytes()).payload
 
 
@@ -426,13 +426,13 @@ def test_no_name_is_left_in_models(frame: str, text: str) -> None:
         if rule.op is not None
     )  # fmt: skip
     result = anonymous_model(replace(original, nodes=rules, meta={"user": text}), AnonymousNames())
-    packed = msgpack.packb(stx._model(result), unicode_errors="surrogateescape")
+    packed = pack_formulas(result)
     assert [string for string in strings_of(packed) if MARK in string] == []
 
 
 def test_times_of_models_are_dropped() -> None:
     original = sampled_model()
-    original = replace(original, stats=(*original.stats, ("polls", 1.0)))
+    original = replace(original, stats=[*original.stats, RecordedStat("polls", 1.0)])
     rows = ((Histogram.of(5), Histogram.of(7)), (), (None, Histogram.of(9)))
     (first, *rest) = [rule for rule in original.nodes if rule.op is not None]
     rules = (replace(first, stats=(StatRule(None, rows),)), *rest)

@@ -98,8 +98,8 @@ class NamesChecker:
     def _why(self, node: t.Variable, ctx: NameContext) -> str:
         if re.fullmatch(r"o+", node.name):
             return " (the digit 0 may be meant)"
-        known = [name for name in ctx.scope if not name.startswith(GROUP)]
-        if asked := meant(node.name, [self.typed(name, ctx.scope[name].place) for name in known]):
+        variables = [name for name in ctx.scope if not name.startswith(GROUP)]
+        if asked := meant(node.name, [self.typed(name, ctx.scope[name].place) for name in variables]):
             return asked
         if asked := meant(node.name, PREDECLARED):
             return asked
@@ -133,8 +133,8 @@ class NamesChecker:
     def _comprehension(self, node: t.Comprehension, ctx: NameContext) -> None:
         inner = replace(ctx, scope=dict(ctx.scope))
         for generator in node.generators:
-            for each in generator.ranges:
-                self.expr(each, inner)
+            for range_node in generator.ranges:
+                self.expr(range_node, inner)
             self.bind(inner.scope, generator.variable, generator.place)
         self.expr(node.condition, inner)
         self.expr(node.head, inner)
@@ -168,8 +168,8 @@ class NamesChecker:
         elif isinstance(tasks, t.OneTask):
             self.expr(tasks.task, ctx)
         elif isinstance(tasks, t.TaskRanges):
-            for each in tasks.ranges:
-                self.expr(each, ctx)
+            for range_node in tasks.ranges:
+                self.expr(range_node, ctx)
         name = bound(tasks)
         if name is not None and not isinstance(tasks, t.TaskGroup):
             self.bind(ctx.scope, name, tasks.place)
@@ -191,7 +191,7 @@ class NamesChecker:
             bound_groups = {
                 name.removeprefix(GROUP): d for name, d in scope.items() if name.startswith(GROUP)
             }
-            groups = [self.typed(name, each.place) for name, each in bound_groups.items()]
+            groups = [self.typed(name, binding.place) for name, binding in bound_groups.items()]
             asked = meant(tasks.name, groups) or "; expected one bound by LET"
             self.wrong(f"there is no task group {self.typed(tasks.name, tasks.place)}{asked}", tasks.place)
             return

@@ -86,12 +86,12 @@ class MessagesChecker(NamesChecker):
         refused = {
             name: definition for name, definition in inner.items() if scope.get(name) is not definition
         }
-        results = [node.to] if node.to else []
+        targets = [node.to] if node.to else []
         if node.result is not None and node.result.values is not None:
-            results.append(node.result.values)
-        for values in (node.values, *results):
+            targets.append(node.result.values)
+        for values in (node.values, *targets):
             self._values(values, scope, refused)
-        for values in results:
+        for values in targets:
             self._same(node.values, values)
         if node.result is not None:
             self._spec(node.result, scope, refused)
@@ -154,9 +154,9 @@ def _examine(text: str, path: str) -> NameReport:
         report.errors.append(
             ProgramError("the program is nested too deeply", SourcePlace(1, 1), CompileStage.SYNTAX)
         )
-    for each in report.errors:
-        each.path = path
-    report.errors.sort(key=lambda each: each.place)
+    for program_error in report.errors:
+        program_error.path = path
+    report.errors.sort(key=lambda program_error: program_error.place)
     report.notes.sort(key=lambda note: note.place)
     return report
 
@@ -244,8 +244,8 @@ class _Checker(MessagesChecker):
         self.expr(node.condition, NameContext(scope))
 
     def _for_each(self, node: t.ForEach, scope: Definitions) -> None:
-        for each in node.ranges:
-            self.expr(each, NameContext(scope))
+        for range_node in node.ranges:
+            self.expr(range_node, NameContext(scope))
         inner = dict(scope)
         self.bind(inner, node.variable, node.place)
         self.statement(node.body, inner)

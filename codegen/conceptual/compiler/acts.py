@@ -249,10 +249,10 @@ class LocalStatements(CompilerWriting):
         self._columns(node, columns)
         values = ", ".join(real(column.value, scope) for column in node.columns)
         percents = [
-            f"nc_percent(&{columns}[{n}], {k}, {real(each.percentile, scope)});"
+            f"nc_percent(&{columns}[{n}], {k}, {real(function.percentile, scope)});"
             for n, column in enumerate(node.columns)
-            for k, each in enumerate(column.functions)
-            if each.percentile is not None
+            for k, function in enumerate(column.functions)
+            if function.percentile is not None
         ]
         row = f"nc_log_row({columns}, {len(node.columns)}, values);"
         return ["if (nc_aside())", "    return;", f"const double values[] = {{{values}}};", *percents, row]
@@ -262,7 +262,7 @@ class LocalStatements(CompilerWriting):
         for column in node.columns:
             if len(column.functions) > MAX_COLUMN_FUNCTIONS:
                 raise ProgramError(f"a column has at most {MAX_COLUMN_FUNCTIONS} functions", column.place)
-            functions = ", ".join(_function(each) for each in column.functions) or "MEAN"
+            functions = ", ".join(_function(function) for function in column.functions) or "MEAN"
             place = f"{{{column.place.line}, {column.place.column}}}"
             rows.append(
                 f"    {{.label = {_label(column.label)}, .form = {FORMS[column.form]}, "

@@ -101,16 +101,18 @@ class _Compiler(LocalStatements):
             logfile=c_string("" if hosted else f"{PurePath(self.path).stem}-%p.log"),
             source="\n".join(f"    {c_string('    ' + line)}," for line in source),
         )
-        table = [f"static int64_t p_{each.name};" for each in parameters]
+        table = [f"static int64_t p_{parameter.name};" for parameter in parameters]
         table += [
             "static const struct {",
             "    const char *name, *help, *option, *brief;",
             "    int64_t *value;",
             "} nc_parameters[] = {",
         ]
-        for each in parameters:
-            words = ", ".join(map(c_string, (each.name, each.help, each.long, each.short)))
-            table.append(f"    {{{words}, &p_{each.name}}},")
+        for parameter in parameters:
+            words = ", ".join(
+                map(c_string, (parameter.name, parameter.help, parameter.long, parameter.short))
+            )
+            table.append(f"    {{{words}, &p_{parameter.name}}},")
         table.append("    {0, 0, 0, 0, 0}};\n")
         parts = ("numbers", "events", "checks", "log", "execute")
         return [head, "\n".join(table), *map(_runtime, parts)]
@@ -118,7 +120,9 @@ class _Compiler(LocalStatements):
     def _middle(self, parameters: Sequence[t.ProgramParameter]) -> list[str]:
         declared = [h.text for h in self.program.headers if isinstance(h, t.BackendDeclares)]
         empty = TextScope({}, Functions())
-        defaults = [f"    p_{each.name} = {integer(each.default, empty)};" for each in parameters]
+        defaults = [
+            f"    p_{parameter.name} = {integer(parameter.default, empty)};" for parameter in parameters
+        ]
         loggers = ", ".join([*self.loggers, "NULL"])
         return [
             "/* What the program says */\n",
@@ -252,8 +256,8 @@ class _Compiler(LocalStatements):
 
     def _assigns(self) -> bool:
         """Return whether the program changes processors: later iterations would see others."""
-        sentences = [each for sentence in self.program.sentences for each in sentence.statements]
-        return any(isinstance(each, t.Assign) for statement in sentences for each in _flat(statement))
+        sentences = [inner for sentence in self.program.sentences for inner in sentence.statements]
+        return any(isinstance(inner, t.Assign) for statement in sentences for inner in _flat(statement))
 
     def _iteration(self, node: t.ForEach, scope: TextScope) -> tuple[int, str, str]:
         """Write the body of a loop as a C function; number of variables, the variables, its name."""
@@ -356,8 +360,8 @@ def _flat(node: t.Statement) -> Iterator[t.Statement]:
 
 
 def _binds_groups(node: t.Statement) -> bool:
-    lets = [each for each in _flat(node) if isinstance(each, t.Let)]
-    return any(isinstance(binding, t.LetTasks) for each in lets for binding in each.bindings)
+    lets = [inner for inner in _flat(node) if isinstance(inner, t.Let)]
+    return any(isinstance(binding, t.LetTasks) for inner in lets for binding in inner.bindings)
 
 
 def _comment(node: t.Statement) -> str:

@@ -107,20 +107,20 @@ class Collecting(ABC):
         name = bound(tasks)
         match tasks:
             case t.AllTasks():
-                result: Collection[int] = range(self.tasks)
+                sources: Collection[int] = range(self.tasks)
             case t.AllOthers():
-                result = [task for task in range(self.tasks) if task != but]
+                sources = [task for task in range(self.tasks) if task != but]
             case t.OneTask(task):
-                result = [integer(task, env)]
+                sources = [integer(task, env)]
             case t.SuchThat(variable, condition):
                 everyone = range(self.tasks)
-                result = [task for task in everyone if holds(condition, env.bind(variable, task))]
+                sources = [task for task in everyone if holds(condition, env.bind(variable, task))]
             case t.TaskRanges(ranges):
-                result = sorted(set(values(ranges, env)))
+                sources = sorted(set(values(ranges, env)))
             case t.TaskGroup(group):
-                result = env.groups[group]
-        self.charge(self.tasks if isinstance(tasks, t.SuchThat) else len(result))
-        return [(task, env.bind(name, task)) for task in result if 0 <= task < self.tasks]
+                sources = env.groups[group]
+        self.charge(self.tasks if isinstance(tasks, t.SuchThat) else len(sources))
+        return [(task, env.bind(name, task)) for task in sources if 0 <= task < self.tasks]
 
     def pairs(self, source: t.Tasks, target: t.Tasks, env: Env) -> list[tuple[int, int]]:
         """Return (source, target) for each message, ascending."""

@@ -50,11 +50,11 @@ class _TooMuchError(Exception):
 
 def check_awaited(rank: int, events: Sequence[e.Event]) -> None:
     """Raise ProgramError when messages of a rank are still pending at the end."""
-    left = _pending(events, [])
-    if left:
-        shown = f"{len(left)} messages" if len(left) > 1 else "a message"
+    unawaited = _pending(events, [])
+    if unawaited:
+        shown = f"{len(unawaited)} messages" if len(unawaited) > 1 else "a message"
         reason = f"task {rank} never awaits {shown} that it starts; expected AWAIT COMPLETION behind"
-        raise ProgramError(reason, left[0].place)
+        raise ProgramError(reason, unawaited[0].place)
 
 
 def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]:

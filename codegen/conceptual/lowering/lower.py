@@ -167,8 +167,8 @@ class _TaskLowering(Messaging):
         self.serial += 1
         for rank in self.active:
             if bodies[rank]:
-                each = partial(self._iterations, node, numbers, env, rank, draws)
-                event = e.Each(len(numbers), bodies[rank], self.serial, place=node.place, bodies=each)
+                iterations = partial(self._iterations, node, numbers, env, rank, draws)
+                event = e.Each(len(numbers), bodies[rank], self.serial, place=node.place, bodies=iterations)
                 self.put(rank, event)
         return True
 

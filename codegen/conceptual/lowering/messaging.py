@@ -32,12 +32,12 @@ def _multicasts(
         return [(rank, e.Bcast(comm, root, size, "BYTES", times, memory, place=place)) for rank in comm]
     if all({*targets.get(rank, ()), rank} == set(comm) for rank in comm):
         return [(rank, e.Alltoall(comm, size, times, memory, place=place)) for rank in comm]
-    result: list[tuple[int, e.Event]] = []
+    events: list[tuple[int, e.Event]] = []
     for rank in comm:
         sent = tuple(size if peer in targets.get(rank, ()) else 0 for peer in comm)
         received = tuple(size if rank in targets.get(peer, ()) else 0 for peer in comm)
-        result.append((rank, e.Alltoallv(comm, sent, received, times, memory, place=place)))
-    return result
+        events.append((rank, e.Alltoallv(comm, sent, received, times, memory, place=place)))
+    return events
 
 
 def _reductions(
@@ -55,12 +55,12 @@ def _reductions(
     shared = [rank for rank in receivers if rank in sources]
     root = shared[0] if shared else sources[0]
     reduced = e.Reduction(sources, root, count, unit, memory, place=place)
-    result: list[tuple[int, e.Reduction | e.Bcast]] = [(rank, reduced) for rank in sources]
+    events: list[tuple[int, e.Reduction | e.Bcast]] = [(rank, reduced) for rank in sources]
     if receivers != (root,):
         comm = tuple(sorted({root, *receivers}))
         bcast = e.Bcast(comm, root, count, unit, 1, memory, place=place)
-        result += [(rank, bcast) for rank in comm]
-    return result
+        events += [(rank, bcast) for rank in comm]
+    return events
 
 
 class Messaging(Collecting):

@@ -60,7 +60,7 @@ def _steady(node: t.Statement, names: Names) -> bool:
         t.ForTime: _loop,
         t.Let: _let,
         t.If: _if,
-        t.Block: lambda node, names: all(_steady(each, names) for each in node.statements),
+        t.Block: lambda node, names: all(_steady(statement, names) for statement in node.statements),
     }
     return special.get(type(node), _tasks_only)(node, names)
 
@@ -98,14 +98,14 @@ def _memories(node: Any) -> Iterator[tuple[Any, Any]]:
 
 def _sites(node: Any) -> list[list[t.SyntaxNode]]:
     """Return the expressions of `_memories`, those of each message together."""
-    result = []
+    sites = []
     for spec, under in _memories(node):
         parts = [
             getattr(spec, name) if under is None or getattr(spec, name) is not None else getattr(under, name)
             for name in ("alignment", "buffer")
         ]
-        result.append([part for part in parts if part is not None])
-    return result
+        sites.append([part for part in parts if part is not None])
+    return sites
 
 
 def _for_each(node: t.ForEach, names: Names) -> bool:
@@ -174,7 +174,7 @@ class Probe:
                 otherwise = None if node.otherwise is None else self._plan(node.otherwise, names)
                 return partial(self._if, node, then, otherwise) if then or otherwise else None
             case t.Block(statements):
-                plans = [plan for each in statements if (plan := self._plan(each, names))]
+                plans = [plan for statement in statements if (plan := self._plan(statement, names))]
                 return partial(_all, plans) if plans else None
         pairs = zip(_memories(node), _sites(node), strict=True)
         chosen = [pair for pair, site in pairs if _depends(site, names)]
@@ -236,11 +236,11 @@ def _find_evaluated_names(node: t.Statement, names: Names) -> set[str]:
     """Return the names on which it depends what a probe for `names` evaluates in a statement, and whether."""
     if isinstance(node, t.Let):
         inner = _after(node, names)
-        result = _find_evaluated_names(node.body, inner)
+        evaluated = _find_evaluated_names(node.body, inner)
         for binding in reversed(node.bindings):
-            if isinstance(binding, t.LetValue) and binding.name in inner | result:
-                result |= free(binding.value)
-        return result
+            if isinstance(binding, t.LetValue) and binding.name in inner | evaluated:
+                evaluated |= free(binding.value)
+        return evaluated
     if isinstance(node, t.ForEach):
         names = names - {node.variable}
     bodies = inner_statements(node)
@@ -248,10 +248,10 @@ def _find_evaluated_names(node: t.Statement, names: Names) -> set[str]:
         return {
             name for site in _sites(node) if _depends(site, names) for part in site for name in free(part)
         }
-    result = {name for each in bodies for name in _find_evaluated_names(each, names)}
-    if result:
-        result |= {name for child in children(node) if child not in bodies for name in free(child)}
-    return result
+    evaluated = {name for body in bodies for name in _find_evaluated_names(body, names)}
+    if evaluated:
+        evaluated |= {name for child in children(node) if child not in bodies for name in free(child)}
+    return evaluated
 
 
 def is_reassigned(program: t.ProgramTree, loop: t.ForEach) -> bool:
@@ -270,7 +270,7 @@ def assignments(loop: t.ForEach) -> list[t.Assign]:
 
 def involves_all(events: Sequence[e.Event], tasks: int) -> bool:
     """Return whether all collectives are of all tasks: others would need a communicator per iteration."""
-    return all(len(getattr(each, "comm", range(tasks))) == tasks for each in _every(events))
+    return all(len(getattr(event, "comm", range(tasks))) == tasks for event in _every(events))
 
 
 def _every(events: Sequence[e.Event]) -> Iterator[e.Event]:

@@ -66,9 +66,9 @@ class SourceToken(str):
 
 def token(kind: str, value: str, line: int, column: int) -> SourceToken:
     """Return a token."""
-    result = SourceToken(value)
-    result.type, result.line, result.column = kind, line, column
-    return result
+    lexed = SourceToken(value)
+    lexed.type, lexed.line, lexed.column = kind, line, column
+    return lexed
 
 
 def scan(text: str, notes: list[Note]) -> list[SourceToken]:
@@ -78,9 +78,9 @@ def scan(text: str, notes: list[Note]) -> list[SourceToken]:
 
 def _tokens(text: str, notes: list[Note]) -> list[SourceToken]:
     offset, line, line_start = 0, 1, 0
-    result: list[SourceToken] = []
+    tokens: list[SourceToken] = []
     # Terminal and value of each spelling, with the blanks behind it: a program has few of them.
-    known: dict[str, tuple[str, str]] = {}
+    meanings: dict[str, tuple[str, str]] = {}
     while offset < len(text):
         # Characters of no token end the search, which is faster than a match for each token.
         for match in _TOKEN.finditer(text, offset):
@@ -88,7 +88,7 @@ def _tokens(text: str, notes: list[Note]) -> list[SourceToken]:
             if start != offset:
                 break
             offset, raw = end, text[start:end]
-            meaning = known.get(raw)
+            meaning = meanings.get(raw)
             if meaning is None:
                 kind, place = match.lastgroup, SourcePlace(line, start - line_start + 1)
                 word = raw.rstrip(" ")
@@ -96,11 +96,11 @@ def _tokens(text: str, notes: list[Note]) -> list[SourceToken]:
                     # Not kept: a note on its escapes belongs to each place.
                     meaning = "STRING", _unescape(word[1:-1], place, notes)
                 elif kind != "space":
-                    meaning = known[raw] = _meaning(kind, word, place)
+                    meaning = meanings[raw] = _meaning(kind, word, place)
             if meaning is not None:
-                new = SourceToken(meaning[1])
-                new.type, new.line, new.column = meaning[0], line, start - line_start + 1
-                result.append(new)
+                lexed = SourceToken(meaning[1])
+                lexed.type, lexed.line, lexed.column = meaning[0], line, start - line_start + 1
+                tokens.append(lexed)
                 if meaning[0] != "STRING":
                     continue
             if "\n" in raw:
@@ -110,7 +110,7 @@ def _tokens(text: str, notes: list[Note]) -> list[SourceToken]:
             raise ProgramError(
                 _stray(text[offset]), SourcePlace(line, offset - line_start + 1), CompileStage.SYNTAX
             )
-    return result
+    return tokens
 
 
 def _meaning(kind: str | None, raw: str, place: SourcePlace) -> tuple[str, str]:
@@ -159,14 +159,14 @@ def _unescape(raw: str, place: SourcePlace, notes: list[Note]) -> str:
 def _drop_hyphens(tokens: list[SourceToken]) -> list[SourceToken]:
     """A hyphen before a reserved word joins words (64-BYTE): it is no minus sign."""
     words = _KEYWORD_TERMINALS
-    hyphens = [n for n, each in enumerate(tokens[:-1]) if each.type == "HYPHEN"]
+    hyphens = [n for n, lexed in enumerate(tokens[:-1]) if lexed.type == "HYPHEN"]
     dropped = {n for n in hyphens if tokens[n + 1].type in words}
-    return [each for n, each in enumerate(tokens) if n not in dropped] if dropped else tokens
+    return [lexed for n, lexed in enumerate(tokens) if n not in dropped] if dropped else tokens
 
 
 def _mark_stars(tokens: list[SourceToken]) -> list[SourceToken]:
     """A star before a comma or a closing parenthesis says that a dimension wraps around."""
-    for n in [n for n, each in enumerate(tokens[:-1]) if each.type == "STAR"]:
+    for n in [n for n, lexed in enumerate(tokens[:-1]) if lexed.type == "STAR"]:
         if tokens[n + 1].type in ("COMMA", "RPAR"):
             tokens[n].type = "WRAPS"
     return tokens

@@ -79,10 +79,10 @@ _HINTS = {
 
 def _hint(terminal: str, word: str) -> str:
     """Return a sentence that may help when a word does not fit, or ""."""
-    result = _HINTS.get(word.lower()) or _HINTS.get(terminal)
-    if result is None and terminal == "IDENT":
-        result = _explain_split_word(word.lower())
-    return f" ({result})" if result else ""
+    hint = _HINTS.get(word.lower()) or _HINTS.get(terminal)
+    if hint is None and terminal == "IDENT":
+        hint = _explain_split_word(word.lower())
+    return f" ({hint})" if hint else ""
 
 
 _AGGREGATES = (
@@ -146,13 +146,13 @@ def _explain_split_word(word: str) -> str | None:
 
 def _describe_expected(terminals: Iterable[str]) -> str:
     """Return "a comparison, AND or a statement" for what a parser accepts."""
-    left = set(terminals)
+    remaining = set(terminals)
     terms = []
     for group, name in _GROUPS:
-        if group <= left:
+        if group <= remaining:
             terms.append(name)
-            left -= group
-    terms += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in left)
+            remaining -= group
+    terms += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in remaining)
     if len(terms) > _MAX_SHOWN_TERMINALS:
         terms = [*terms[: _MAX_SHOWN_TERMINALS - 1], "..."]
     return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} or {terms[-1]}" if terms else "nothing"

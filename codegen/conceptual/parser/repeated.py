@@ -80,12 +80,12 @@ class _RepeatedLines:
             if not tokens:
                 continue
             row = self.driver.before(self.state, tokens[0].type)
-            known = self.read.get((id(row), line))
-            if known is None:
+            clauses = self.read.get((id(row), line))
+            if clauses is None:
                 self._feed(row, line, number, tokens)
             else:
-                stack.extend(known.rows)
-                values.extend(known.values(number))
+                stack.extend(clauses.rows)
+                values.extend(clauses.values(number))
         self.driver.feed(self.state, [token("$END", "", *end)])
         return values[-1]
 
@@ -103,8 +103,8 @@ class _RepeatedLines:
     def _feed(self, row: Any, line: str, number: int, tokens: list[SourceToken]) -> None:
         stack, values = self.state
         depth = len(values)
-        here = [token(each.type, each, number, each.column) for each in tokens]
-        least = self.driver.feed(self.state, here)
+        line_tokens = [token(lexed.type, lexed, number, lexed.column) for lexed in tokens]
+        least = self.driver.feed(self.state, line_tokens)
         key = id(row), line
         if least >= depth and self.counts[line] >= MIN_REPETITIONS and key not in self.read:
             # Made at once: lists among the values grow while more of the text is read.
@@ -144,7 +144,7 @@ def _source(value: Any, names: dict[str, Any]) -> str:
     """Return an expression for a copy of a value; what it names goes to `names`."""
 
     def several(parts: Sequence[Any]) -> str:
-        return "".join(f"{_source(each, names)}, " for each in parts)
+        return "".join(f"{_source(part, names)}, " for part in parts)
 
     kind = type(value)
     if kind in _ATOMS:
@@ -158,7 +158,9 @@ def _source(value: Any, names: dict[str, Any]) -> str:
     if kind is tuple:
         return f"({several(value)})"
     if isinstance(value, SyntaxNode):
-        fields = "".join(f"{name!r}: {_source(each, names)}, " for name, each in value.__getstate__().items())
+        fields = "".join(
+            f"{name!r}: {_source(member, names)}, " for name, member in value.__getstate__().items()
+        )
         return f"node({_constant(kind, names)}, {{{fields}}})"
     if kind is Comments:
         return _constant(value, names)
@@ -168,7 +170,7 @@ def _source(value: Any, names: dict[str, Any]) -> str:
 def _other(value: Any, names: dict[str, Any]) -> str:
     if isinstance(value, Clause):
         parts = (value.field, value.value, value.place)
-        return f"clause({', '.join(_source(each, names) for each in parts)})"
+        return f"clause({', '.join(_source(part, names) for part in parts)})"
     if isinstance(value, Word):
         return f"word({str(value)!r}, {_source(value.place, names)})"
     if isinstance(value, Tree):

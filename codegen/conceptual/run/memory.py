@@ -42,8 +42,8 @@ class RunBuffers:
             memory.buffer if memory.buffer is not None and named else slot,
         )
         block, before = self._blocks.get(key, (self.current[:0], memory))
-        same = before.misaligned == memory.misaligned and memory.alignment in (0, before.alignment)
-        if len(block) < room or not same or key not in self._blocks:
+        is_alike = before.misaligned == memory.misaligned and memory.alignment in (0, before.alignment)
+        if len(block) < room or not is_alike or key not in self._blocks:
             block = self._made(room, memory)
             self._blocks[key] = block, memory
         self.current = block[memory.offset : room]
@@ -63,8 +63,8 @@ class RunBuffers:
         if current:
             self.current += 1
             return
-        for (_, named, own), (block, _) in self._blocks.items():
-            if number is None or (named and own == number):
+        for (_, named, buffer), (block, _) in self._blocks.items():
+            if number is None or (named and buffer == number):
                 block += 1
 
     def region(self, size: int) -> Bytes:

@@ -36,20 +36,20 @@ def parse_options(program: t.ProgramTree, words: Sequence[str]) -> RunOptions:
     headers = [header for header in program.headers if isinstance(header, t.ProgramParameter)]
     names = {option: header.name for header in headers for option in (header.long, header.short)}
     options = RunOptions()
-    left = list(words)
-    while left:
-        option, value = _split_option(left.pop(0))
+    remaining = list(words)
+    while remaining:
+        option, value = _split_option(remaining.pop(0))
         if option in ("-?", "--help") and option not in names:
             options.help = True
             return options
-        known = names.get(option) or next((c[0] for c in COMMON if option in c[:2]), None)
-        if known is None:
+        name = names.get(option) or next((c[0] for c in COMMON if option in c[:2]), None)
+        if name is None:
             raise UsageError(f"there is no option {option!r}; -? shows all")
         if value is None:
-            if not left:
+            if not remaining:
                 raise UsageError(f"{option} wants a value")
-            value = left.pop(0)
-        _set(options, known, option, value)
+            value = remaining.pop(0)
+        _set(options, name, option, value)
     return options
 
 
@@ -60,13 +60,13 @@ def _split_option(word: str) -> tuple[str, str | None]:
     return word[:2], word[2:] or None
 
 
-def _set(options: RunOptions, known: str, option: str, value: str) -> None:
-    if known == "-C":
+def _set(options: RunOptions, name: str, option: str, value: str) -> None:
+    if name == "-C":
         options.comments.append(value)
-    elif known == "-L":
+    elif name == "-L":
         options.logfile = value
-    elif known != "-N":
-        options.parameters[known] = _number(option, value)
+    elif name != "-N":
+        options.parameters[name] = _number(option, value)
 
 
 def _number(option: str, text: str) -> int:

@@ -93,7 +93,7 @@ def _title(function: str, percent: float) -> str:
 
 
 @dataclass
-class _TableColumn:
+class _LoggedColumn:
     label: str
     form: str
     functions: Sequence[tuple[str, float]]
@@ -121,13 +121,13 @@ class LogTable:
     """What one task logs in one sentence."""
 
     def __init__(self) -> None:
-        self._columns: dict[Hashable, _TableColumn] = {}
+        self._columns: dict[Hashable, _LoggedColumn] = {}
 
     def add(
         self, key: Hashable, label: str, form: str, functions: Sequence[tuple[str, float]], value: float
     ) -> None:
         """Add a value to the column `key`; functions are (name, percent). Raises Varies."""
-        column = self._columns.setdefault(key, _TableColumn(label, form, functions))
+        column = self._columns.setdefault(key, _LoggedColumn(label, form, functions))
         if form == "THE" and column.values and column.values[0] != value:
             raise Varies(f"{number(column.values[0])}, then {number(value)}")
         column.values.append(value)
@@ -153,8 +153,8 @@ class LogTable:
         heads = [
             (quote_cell(column.label), quote_cell(title)) for column in columns for title in column.titles()
         ]
-        cells = [each for column in columns for each in column.cells]
+        cells = [column_cells for column in columns for column_cells in column.cells]
         rows = max(map(len, cells))
-        filled = [each + [""] * (rows - len(each)) for each in cells]
+        filled = [column_cells + [""] * (rows - len(column_cells)) for column_cells in cells]
         body = [",".join(row) for row in zip(*filled, strict=True)]
         return [",".join(label for label, _ in heads), ",".join(title for _, title in heads), *body]

@@ -197,7 +197,7 @@ def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
             return (truncate(value(operand, env)) % 2 == 1) == odd
         case t.Within(operand, ranges, negated):
             wanted = value(operand, env)
-            return any(wanted in _terms(each, env) for each in ranges) != negated
+            return any(wanted in _terms(range_node, env) for range_node in ranges) != negated
         case t.Between(operand, low, high, negated):
             ends = value(low, env), value(high, env)
             return (min(ends) <= value(operand, env) <= max(ends)) != negated
@@ -214,7 +214,7 @@ MAX_RANGE_NUMBERS = 10_000_000
 
 def values(ranges: Sequence[t.Range], env: Env) -> Sequence[int]:
     """Return the numbers in ranges, in order, repeated ones too. Raises ProgramError."""
-    result = [_terms(each, env) for each in ranges]
+    result = [_terms(range_node, env) for range_node in ranges]
     if sum(map(len, result)) > MAX_RANGE_NUMBERS:
         raise ProgramError(f"more than {MAX_RANGE_NUMBERS:,} numbers in a range", ranges[0].place)
     return result[0] if len(result) == 1 else [value for terms in result for value in terms]
@@ -229,10 +229,10 @@ def _terms(node: t.Range, env: Env) -> Sequence[int]:
     return list(_comprehension(node, node.generators, env))
 
 
-def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: Env) -> Iterator[int]:
-    if left:
-        for value in values(left[0].ranges, env):
-            yield from _comprehension(node, left[1:], env.bind(left[0].variable, value))
+def _comprehension(node: t.Comprehension, generators: tuple[t.Generator, ...], env: Env) -> Iterator[int]:
+    if generators:
+        for value in values(generators[0].ranges, env):
+            yield from _comprehension(node, generators[1:], env.bind(generators[0].variable, value))
     elif node.condition is None or holds(node.condition, env):
         yield integer(node.head, env)
 
@@ -257,10 +257,10 @@ def _cell(node: t.FileData, row: int, column: int) -> float:
         ) from None
 
 
-def _pick(parts: Sequence[_Part], number: int, what: str, node: t.FileData) -> _Part:
+def _pick(parts: Sequence[_Part], number: int, name: str, node: t.FileData) -> _Part:
     index = number - 1 if number > 0 else number + len(parts)
     if number == 0 or not 0 <= index < len(parts):
-        reason = f"{node.path} has {len(parts)} {what}s there, but {what} {number} is wanted"
+        reason = f"{node.path} has {len(parts)} {name}s there, but {name} {number} is wanted"
         raise ProgramError(reason, node.place)
     return parts[index]
 
@@ -278,6 +278,6 @@ def _table(path: str, columns: str | None, rows: str | None, place: SourcePlace)
 
 def _split_parts(text: str, separators: str) -> list[str]:
     """Parts between separators, any number of which may stand together."""
-    for each in separators[1:]:
-        text = text.replace(each, separators[0])
+    for separator in separators[1:]:
+        text = text.replace(separator, separators[0])
     return [part for part in (text.split(separators[0]) if separators else [text]) if part.strip()]

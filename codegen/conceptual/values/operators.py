@@ -156,11 +156,11 @@ def _geometric(leading: Sequence[int], final: int, place: SourcePlace) -> list[i
         shown = ", ".join(map(str, leading))
         raise ProgramError(f"{shown}, ... is neither an arithmetic nor a geometric progression", place)
     growing = abs(b) > abs(a)
-    result, term = [], a
+    terms, term = [], a
     ratio = math.pow(leading[-1] / a, 1.0 / (len(leading) - 1)) if unlike else 0.0
     while term != 0 and (abs(term) <= abs(final) if growing else abs(term) >= abs(final)):
         if (term < 0) != (final < 0) and final != 0 and (a < 0) == (b < 0):
             break
-        result.append(term)
-        term = round_half_away(a * math.pow(ratio, len(result))) if unlike else divide(term * b, a)
-    return result
+        terms.append(term)
+        term = round_half_away(a * math.pow(ratio, len(terms))) if unlike else divide(term * b, a)
+    return terms

@@ -48,13 +48,13 @@ def _knomial(task: int, k: int, tasks: int) -> list[int]:
     _arity(k)
     if not 0 <= task < tasks:
         return []
-    scale, result = 1, []
+    scale, tasks_below = 1, []
     while scale <= task:
         scale *= k
     while scale < tasks:
-        result += [task + digit * scale for digit in range(1, k) if task + digit * scale < tasks]
+        tasks_below += [task + digit * scale for digit in range(1, k) if task + digit * scale < tasks]
         scale *= k
-    return result
+    return tasks_below
 
 
 def knomial_children(task: int, k: int, tasks: int) -> int:

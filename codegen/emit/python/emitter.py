@@ -291,8 +291,8 @@ class _PythonText(ProgramText):
             lines.append(f"types[{self.types[i]}] = Type({constructed}, {self.sizes(i)}, {derived})")
         for i in self.type_lists:
             inner = self.of_type(i, lambda tree: [(_construct(t), t.derived) for t in tree.inner])
-            each = (f"Type({constructed}, None, None, {derived})" for constructed, derived in inner)
-            lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
+            texts = (f"Type({constructed}, None, None, {derived})" for constructed, derived in inner)
+            lines.append(f"lists[{self.types[i]}] = [{', '.join(texts)}]")
         if any(f"{_NAMED}(" in line for line in lines):
             self.wanted[_NAMED] = None
         return "\n".join(lines) + "\n" if lines else ""

@@ -119,11 +119,11 @@ class CollectiveOrder:
         self,
         stamp: IterationPath,
         table: dict[IterationPath, list[Call]] | dict[IterationPath, list[list[Call]]],
-        what: object,
+        node: object,
     ) -> None:
         if stamp not in self._local and stamp not in self._whole:
             heapq.heappush(self._heap, stamp)
-        table.setdefault(stamp, []).append(what)  # type: ignore[arg-type]
+        table.setdefault(stamp, []).append(node)  # type: ignore[arg-type]
 
     def _members(self, call: Call) -> tuple[int, ...]:
         family = WORLD if call.place.comm_at is None else call.family

@@ -47,10 +47,10 @@ def _vec(values: PackedRow) -> Vec:
 
 
 def _constants(values: PackedRow) -> set[int]:
-    result: set[int] = set()
+    constants: set[int] = set()
     for value in set(values):
-        result |= {value} if isinstance(value, int) else _constants(value[2:])
-    return result
+        constants |= {value} if isinstance(value, int) else _constants(value[2:])
+    return constants
 
 
 def pack_peers(rows: Mapping[int, PackedRow], places: Mapping[int, tuple[int, int] | None]) -> Peer:

@@ -17,7 +17,6 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Samples
-from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.space import Run, Space, columns_of
 from scalatrace.extrap.search.costs import BLOCK, NAME
 from scalatrace.extrap.search.judge import is_as_likely
@@ -38,7 +37,8 @@ from scalatrace.formula import (
     names_in,
     parse_number,
 )
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
+from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field, Part
 from scalatrace.trace.symbolic.grid import Grid
@@ -252,7 +252,7 @@ def _divides_numbers(part: Value | Cond) -> bool:
     return any(map(_divides_numbers, children(part)))
 
 
-def divides_numbers(model: Model) -> bool:
+def divides_numbers(model: SymbolicTrace) -> bool:
     """Return whether a formula or a rival divides a number by sizes, like the size of the problem."""
     return any(
         _divides_numbers(formula)

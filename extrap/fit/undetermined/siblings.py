@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from scalatrace.arrays import Ints
 from scalatrace.extrap.alignment.align import Aligned
 from scalatrace.extrap.fit.undetermined.rivals import is_refuted, points_of_parts
-from scalatrace.extrap.grid.model import ParamRule, Rule
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Const, Expr, Value, children, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.symbolic import ParamRule, Rule
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, Shape
 

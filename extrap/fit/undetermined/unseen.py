@@ -32,7 +32,7 @@ from scalatrace.formula import (
     parse_number,
     sub,
 )
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 
 __all__ = ["constants_of_one_side", "rivals_of"]
 

@@ -53,7 +53,7 @@ def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
     """
     where = fspath(path) or "snippets"
     try:
-        result: Snippets = _Builder(where).transform(_parser().parse(text))
+        result: Snippets = _SnippetBuilder(where).transform(_parser().parse(text))
     except UnexpectedInput as error:
         raise syntax_error(error, text, where, WORDS) from None
     except RecursionError:
@@ -74,7 +74,7 @@ def _parser() -> Lark:
 
 
 @v_args(meta=True)
-class _Builder(Transformer[Token, Any]):
+class _SnippetBuilder(Transformer[Token, Any]):
     """Conversion of lark's tree to a tree of snippets."""
 
     def __init__(self, path: str) -> None:

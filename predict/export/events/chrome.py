@@ -51,11 +51,11 @@ def _slice(event: TimelineEvent) -> dict[str, Any]:
 def arguments(event: TimelineEvent) -> dict[str, Any]:
     """Return what a viewer shows about a call, without what it does not have."""
     facts = facts_of(event.call)
-    known = {
+    values = {
         "peer": facts.peer, "bytes": facts.bytes or None, "comm": facts.comm or None,
         "call_site": facts.call_site or None,
     }  # fmt: skip
-    return {name: value for name, value in known.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _arrow(event: TimelineEvent, message: TimelineMessage) -> dict[str, Any]:

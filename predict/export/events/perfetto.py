@@ -84,12 +84,12 @@ class _RankWriter:
 
     def _iid(self, packet: Any, table: str, text: str) -> int:
         """Return the number of a name; a new one is defined in the packet."""
-        known = self._names.get((table, text))
-        if known is None:
-            known = self._names[table, text] = len(self._names) + 1
+        iid = self._names.get((table, text))
+        if iid is None:
+            iid = self._names[table, text] = len(self._names) + 1
             entry = getattr(packet.interned_data, table).add()
-            entry.iid, entry.name = known, _clean(text)
-        return known
+            entry.iid, entry.name = iid, _clean(text)
+        return iid
 
 
 def _uuid(text: str) -> int:

@@ -33,10 +33,10 @@ def _trailing_zeros_array(n: Any) -> Any:
 
 def _popcount_array(n: Any) -> Any:
     bits = np.asarray(n, dtype=np.int64).astype(np.uint64)
-    result = np.zeros(bits.shape, dtype=np.int64)
+    counts = np.zeros(bits.shape, dtype=np.int64)
     for shift in range(0, 64, 8):
-        result += _BYTE_COUNTS[((bits >> np.uint64(shift)) & np.uint64(0xFF)).astype(np.int64)]
-    return result
+        counts += _BYTE_COUNTS[((bits >> np.uint64(shift)) & np.uint64(0xFF)).astype(np.int64)]
+    return counts
 
 
 _BYTE_COUNTS = np.array([n.bit_count() for n in range(256)], dtype=np.int64)
@@ -53,8 +53,8 @@ def _block_start_array(n: Any, parts: Any, k: Any) -> Any:
 def _diagonal_array(n: Any, parts: Any, shift: Any, sign: Any) -> Any:
     least, more = n // parts, n % parts
     rotated = np.where(np.asarray(sign) > 0, shift % parts, (shift + 1 - more) % parts)
-    both = np.maximum(0, more - rotated) + np.maximum(0, more - (parts - rotated))
-    return parts * least * least + 2 * least * more + both
+    overlap = np.maximum(0, more - rotated) + np.maximum(0, more - (parts - rotated))
+    return parts * least * least + 2 * least * more + overlap
 
 
 def _magnitude(interval: Interval) -> int:

@@ -96,20 +96,20 @@ class ColumnEvaluator:
         self, parts: Sequence[nodes.Cond], joined: Callable[[Any, Any], Any], start: bool
     ) -> Any:
         """Later parts count only where earlier ones have not decided."""
-        result: Any = start
+        mask: Any = start
         for part in parts:
-            if not np.any(result == start):
+            if not np.any(mask == start):
                 break  # decided everywhere
             try:
-                result = joined(result, self.mask(part))
+                mask = joined(mask, self.mask(part))
             except (ZeroDivisionError, FormulaError):
-                undecided = np.asarray(result == start)
+                undecided = np.asarray(mask == start)
                 if undecided.all():
                     raise
-                merged = np.array(result, dtype=bool)
+                merged = np.array(mask, dtype=bool)
                 merged[undecided] = self._where(undecided).mask(part)
-                result = merged
-        return result
+                mask = merged
+        return mask
 
     def _interval(self, value: nodes.Value) -> Interval:
         if isinstance(value, nodes.Const):
@@ -121,8 +121,8 @@ class ColumnEvaluator:
             case nodes.Binary(op, a, b):
                 return binary(op, self.value(a), self.value(b), self._interval(a), self._interval(b))
             case nodes.Var(name):
-                given = self.names[name]
-                return given, spanned(given)
+                column = self.names[name]
+                return column, spanned(column)
             case nodes.Special(name):
                 return self.specials[name], spanned(self.specials[name])
             case nodes.Element(array, index):
@@ -136,8 +136,8 @@ class ColumnEvaluator:
                 numbers = [self.specials[v.name] if isinstance(v, nodes.Special) else v for v in table]
                 return self._entries(numbers, index, "a table")
             case nodes.Called(name, arguments):
-                given = [self.value(argument) for argument in arguments]
-                return call(name, given, [self._interval(argument) for argument in arguments])
+                columns = [self.value(argument) for argument in arguments]
+                return call(name, columns, [self._interval(argument) for argument in arguments])
             case nodes.Choose(cond, nodes.Const(1), nodes.Const(0)):
                 return indicator(self.mask(cond)), (0, 1)
             case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
@@ -174,7 +174,9 @@ class ColumnEvaluator:
             return np.broadcast_to(column, mask.shape)[mask] if isinstance(column, np.ndarray) else column
 
         return ColumnEvaluator(
-            {name: some(given) for name, given in self.names.items()}, self.arrays, self.specials
+            {name: some(values_of_name) for name, values_of_name in self.names.items()},
+            self.arrays,
+            self.specials,
         )
 
 

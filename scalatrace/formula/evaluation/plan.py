@@ -67,21 +67,21 @@ class Plan:
         for number, name in self._names:
             values[number] = names[name]
             intervals[number] = spanned(names[name])
-        for number, kind, what, operands in self._steps:
+        for number, kind, payload, operands in self._steps:
             arguments = [values[i] for i in operands]
             if any(operand is None for operand in arguments):
                 continue
             try:
                 if kind == BINARY:
                     (a, b), (i, k) = arguments, operands
-                    values[number], intervals[number] = binary(what, a, b, intervals[i], intervals[k])
+                    values[number], intervals[number] = binary(payload, a, b, intervals[i], intervals[k])
                 elif kind == CALL:
                     spans = [intervals[operand] for operand in operands]
-                    values[number], intervals[number] = call(what, arguments, spans)
+                    values[number], intervals[number] = call(payload, arguments, spans)
                 elif kind == INDICATOR:
-                    values[number] = indicator(what(*arguments))
+                    values[number] = indicator(payload(*arguments))
                 else:
-                    values[number] = columns.value(what)
+                    values[number] = columns.value(payload)
                     intervals[number] = spanned(values[number])
             except (ZeroDivisionError, FormulaError):
                 continue  # nor has what uses it a value

@@ -99,11 +99,11 @@ class _Writer:
         """Return the text of a value: a literal or a variable."""
         if isinstance(value, nodes.Const):
             return f"({value.value})"
-        known = self._known.get(id(value))
-        if known is None:
-            known = value, self._compute(value)
-            self._known[id(value)] = known
-        return known[1]
+        entry = self._known.get(id(value))
+        if entry is None:
+            entry = value, self._compute(value)
+            self._known[id(value)] = entry
+        return entry[1]
 
     def truth(self, cond: nodes.Cond) -> str:
         """Return the text of a condition: a literal or a variable."""
@@ -125,13 +125,13 @@ class _Writer:
         first, *later = parts
         result = self._fresh()
         self._line(f"{result} = {self.truth(first)}")
-        known = dict(self._known)
+        before = dict(self._known)
         for part in later:
             self._line(undecided.format(result))
             self._deeper()
             self._line(f"{result} = {self.truth(part)}")
             self._depth -= 1
-            self._known = dict(known)
+            self._known = dict(before)
         return result
 
     def _compute(self, value: nodes.Value) -> str:
@@ -168,13 +168,13 @@ class _Writer:
     def _chosen(self, cond: nodes.Cond, a: nodes.Value, b: nodes.Value) -> str:
         truth = self.truth(cond)
         result = self._fresh()
-        known = dict(self._known)
+        before = dict(self._known)
         for line, branch in ((f"if {truth}:", a), ("else:", b)):
             self._line(line)
             self._deeper()
             self._line(f"{result} = {self.value(branch)}")
             self._depth -= 1
-            self._known = dict(known)
+            self._known = dict(before)
         return result
 
     def _deeper(self) -> None:

@@ -67,7 +67,7 @@ class _TextPrinter(Printer):
         op, word = ("!=", "*") if outside else ("==", "+")
         text = self.at(self.printed(e), SUM)
         compared = [f"{text}{op}{value}" for value in dict.fromkeys(values)]
-        return compared[0] if len(compared) == 1 else word.join(f"({one})" for one in compared)
+        return compared[0] if len(compared) == 1 else word.join(f"({comparison})" for comparison in compared)
 
 
 def _is_number(cond: Cond) -> bool:

@@ -205,19 +205,19 @@ def moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
     """Return call sites of the right trace -> the same in the left one, where file or line changed."""
     ours, theirs = _list_unmatched(left, right), _list_unmatched(right, left)
     return {
-        new: old
+        their_site: our_site
         for name in ours.keys() & theirs.keys()
         if len(ours[name]) == len(theirs[name])
-        for old, new in zip(ours[name], theirs[name], strict=True)
+        for our_site, their_site in zip(ours[name], theirs[name], strict=True)
     }
 
 
 def _list_unmatched(keys: Iterable[Key], keys_of_other_trace: Iterable[Key]) -> dict[Key, list[Key]]:
     """Return the calls that the other trace does not have, by operation and function, in order of lines."""
-    known = set(keys_of_other_trace)
+    other_keys = set(keys_of_other_trace)
     sets: dict[Key, list[Key]] = defaultdict(list)
     for key in keys:
-        if key not in known and (name := _frame(key).name):
+        if key not in other_keys and (name := _frame(key).name):
             sets[key[0], name].append(key)
     for calls in sets.values():
         calls.sort(key=lambda key: (_frame(key).file, _frame(key).number))

@@ -97,17 +97,17 @@ class Efficiency:
         return self.ranks[int(self.comm_ns.argmax())]
 
 
-def efficiency(trace: Trace, whole: CostRow | None = None) -> Efficiency | None:
+def efficiency(trace: Trace, total: CostRow | None = None) -> Efficiency | None:
     """The times of all ranks; None where the trace does not have those of each rank, or of several threads.
 
     Args:
-        whole: the result of `whole_time`, if the caller has it.
+        total: the result of `whole_time`, if the caller has it.
     """
     if thread_count(trace.meta) > 1:
         return None
-    whole = whole_time(trace) if whole is None else whole
-    compute = rank_totals(trace, COMPUTE, whole.compute_ns)
-    comm = rank_totals(trace, COMM, whole.comm_ns)
+    total = whole_time(trace) if total is None else total
+    compute = rank_totals(trace, COMPUTE, total.compute_ns)
+    comm = rank_totals(trace, COMM, total.comm_ns)
     return None if compute is None or comm is None else Efficiency(tuple(trace.ranks), compute, comm)
 
 
@@ -132,23 +132,23 @@ class RunTime(NamedTuple):
         return self.basis == ELAPSED
 
 
-def run_time(trace: Trace, whole: CostRow, efficiency_of_run: Efficiency | None) -> RunTime:
+def run_time(trace: Trace, total: CostRow, efficiency_of_run: Efficiency | None) -> RunTime:
     """Return the run time of a trace: of the longest rank, else the mean; of several threads that elapsed.
 
     Args:
-        whole: the result of `whole_time`.
+        total: the result of `whole_time`.
         efficiency_of_run: the result of `efficiency`.
     """
     if (threads := thread_count(trace.meta)) > 1:
-        comm, compute = ((ns or 0.0) / len(trace.ranks) for ns in (whole.comm_ns, whole.compute_ns))
+        comm, compute = ((ns or 0.0) / len(trace.ranks) for ns in (total.comm_ns, total.compute_ns))
         sums = f"{duration(comm)} in MPI and {duration(compute)} computing per rank"
         note = f"up to {threads} threads of a rank call MPI: {sums} are sums over them, as all times below"
         return RunTime(elapsed_ns(trace), ELAPSED, note)
     if efficiency_of_run is not None:
         return RunTime(efficiency_of_run.run_time_ns, interval_ns=extrapolated_interval_ns(trace))
-    if whole.comm_ns is None and whole.compute_ns is None:
+    if total.comm_ns is None and total.compute_ns is None:
         return RunTime(None)
-    mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
+    mean = ((total.comm_ns or 0.0) + (total.compute_ns or 0.0)) / len(trace.ranks)
     note = f"no efficiencies: {unknown_efficiency(trace.phases)}" if trace.phases else ""
     return RunTime(mean, "mean of the ranks", note, extrapolated_interval_ns(trace))
 

@@ -89,13 +89,13 @@ class PerformanceReporter:
                 groups["collectives"] += row.beyond_ns or 0.0
             elif category in COMPLETING:
                 groups["receives and completions"] += row.beyond_ns or 0.0
-        known = [
+        parts = [
             f"{coarse_duration(ns)} in {name} ({coarse_percent(ns, comm)} of MPI)"
             for name, ns in groups.items()
             if ns
         ]
-        if known:
-            yield f"waiting, at most: {', '.join(known)}"
+        if parts:
+            yield f"waiting, at most: {', '.join(parts)}"
 
     def _costliest(self, console: Console, comm: float) -> None:
         rows = []

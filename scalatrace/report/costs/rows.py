@@ -220,13 +220,13 @@ def rank_totals(
     """Each rank's total in ns of a statistic of times, within 5 %; None: only that of all is known."""
     if stat not in trace.stat_index:
         return None
-    n, whole = len(trace.ranks), whole_ns or 0.0
+    n, total_ns = len(trace.ranks), whole_ns or 0.0
     if n == 1:
-        return np.array([whole])
+        return np.array([total_ns])
     vec = trace.load_of(stat)
     if vec is None or n > MAX_RANKS:
         return None
-    return whole / n * np.exp2(np.array(vec.first(n), dtype=np.float64) / LOAD_STEPS)
+    return total_ns / n * np.exp2(np.array(vec.first(n), dtype=np.float64) / LOAD_STEPS)
 
 
 def by_rank(trace: Trace) -> list[CostRow]:
@@ -236,16 +236,16 @@ def by_rank(trace: Trace) -> list[CostRow]:
     are of all ranks together. The only rank of a trace has all times.
     """
     check_visits(trace)
-    whole = whole_time(trace)
-    computation = rank_totals(trace, COMPUTE, whole.compute_ns)
-    inside = rank_totals(trace, COMM, whole.comm_ns)
+    times = whole_time(trace)
+    computation = rank_totals(trace, COMPUTE, times.compute_ns)
+    inside = rank_totals(trace, COMM, times.comm_ns)
     rows = []
     for i, rank in enumerate(trace.ranks):
-        row = whole if len(trace.ranks) == 1 else CostRow(("",))
+        row = times if len(trace.ranks) == 1 else CostRow(("",))
         row = replace(row, key=(str(rank),))
         for ncalls, sent, received, estimated in traffic_of(trace, rank):
-            known = len(trace.ranks) == 1 or not estimated
-            row.add_traffic(ncalls, *((sent, received) if known else (None, None)))
+            is_exact = len(trace.ranks) == 1 or not estimated
+            row.add_traffic(ncalls, *((sent, received) if is_exact else (None, None)))
         if len(trace.ranks) > 1:
             row.compute_ns = None if computation is None else float(computation[i])
             row.comm_ns = None if inside is None else float(inside[i])

@@ -46,8 +46,8 @@ def events_frame(trace: Trace, rank: int, limit: int | None = None) -> pd.DataFr
 def _event(call: Call) -> tuple[Any, ...]:
     times = (None if (mean := call.stat(name)) is None else mean.mean for name in (COMPUTE, COMM))
     tag = call.raw("tag") if "tag" in call else -1
-    known = not bytes_estimated(call.place.trace, call.node)
-    moved = (sent_bytes(call.op, call), received_bytes(call.op, call)) if known else (None, None)
+    is_exact = not bytes_estimated(call.place.trace, call.node)
+    moved = (sent_bytes(call.op, call), received_bytes(call.op, call)) if is_exact else (None, None)
     return call.op, _peer(call), *moved, tag if tag >= 0 else None, *times, call.site
 
 

@@ -212,10 +212,10 @@ def _axes(ax: Axes | None) -> Axes:
     return pyplot.subplots(layout="constrained")[1]
 
 
-def _choose(name: str, value: str, known: Sequence[str]) -> None:
-    if value not in known:
-        hint = did_you_mean(value, known)
-        raise UsageError(f"{name}={value!r}: give {', '.join(map(repr, known))}{hint}")
+def _choose(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        hint = did_you_mean(value, choices)
+        raise UsageError(f"{name}={value!r}: give {', '.join(map(repr, choices))}{hint}")
 
 
 def _draw_line(axes: Axes, row: int, line: TimelineRow, lines: TimeLine, factor: float) -> None:

@@ -101,12 +101,12 @@ def summed(trace: Trace, budget: Budget, size: int, what: str, calls: str) -> di
         for cell, pairs, nbytes in _by_block(flow, size, count):
             amount = (pairs if what == "messages" else nbytes) * flow.count
             sums[cell] = sums.get(cell, 0) + amount
-    result = {}
+    totals = {}
     for cell, amount in sorted(sums.items()):
         row, column = divmod(cell, count)
         if amount:
-            result[row, column] = round(amount)
-    return result
+            totals[row, column] = round(amount)
+    return totals
 
 
 def _cell(cell: int, count: int, sums: Sequence[Number]) -> tuple[int, int, int, int, int, int]:

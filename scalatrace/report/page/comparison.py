@@ -27,7 +27,7 @@ MAX_EQUAL_CHANGE = 0.05
 BETTER, WORSE = "better", "worse"
 
 
-class _Quantity(NamedTuple):
+class _ComparedQuantity(NamedTuple):
     """A number of a trace.
 
     Attributes:
@@ -44,20 +44,20 @@ class _Quantity(NamedTuple):
     summed: bool = False
 
 
-def _efficiency(name: str) -> _Quantity:
+def _efficiency(name: str) -> _ComparedQuantity:
     def of(summary: PageSummary) -> float | None:
         value: float | None = summary.efficiency[name] if summary.efficiency else None
         return value
 
-    return _Quantity(name.replace("_", " "), of, coarse_percent, MORE)
+    return _ComparedQuantity(name.replace("_", " "), of, coarse_percent, MORE)
 
 
 QUANTITIES = (
-    _Quantity("ranks", lambda one: one.nprocs, number, NEITHER),
-    _Quantity("calls", lambda one: one.events, number, NEITHER, summed=True),
-    _Quantity("run time", lambda one: one.run_time_ns, coarse_duration, LESS),
-    _Quantity("time in MPI", lambda one: one.comm_ns, duration, LESS, summed=True),
-    _Quantity("computation", lambda one: one.compute_ns, duration, LESS, summed=True),
+    _ComparedQuantity("ranks", lambda one: one.nprocs, number, NEITHER),
+    _ComparedQuantity("calls", lambda one: one.events, number, NEITHER, summed=True),
+    _ComparedQuantity("run time", lambda one: one.run_time_ns, coarse_duration, LESS),
+    _ComparedQuantity("time in MPI", lambda one: one.comm_ns, duration, LESS, summed=True),
+    _ComparedQuantity("computation", lambda one: one.compute_ns, duration, LESS, summed=True),
     _efficiency("parallel_efficiency"),
     _efficiency("load_balance"),
     _efficiency("communication_efficiency"),
@@ -147,7 +147,7 @@ def _divide_by_ranks(side: dict[str, Any], ranks: int) -> dict[str, Any]:
     return side if ranks == 1 else {name: None if n is None else n / ranks for name, n in side.items()}
 
 
-def _figure(quantity: _Quantity, left: PageSummary, right: PageSummary) -> Figure:
+def _figure(quantity: _ComparedQuantity, left: PageSummary, right: PageSummary) -> Figure:
     a, b = quantity.of(left), quantity.of(right)
     name = quantity.name
     if quantity.summed and left.nprocs != right.nprocs:

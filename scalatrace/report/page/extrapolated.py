@@ -133,10 +133,10 @@ def provenance_of(
     origin = trace.meta.get(EXTRAPOLATED, "")
     if not origin and not model.lines:
         return None
-    known = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]
+    stated = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]
     shared = trace.meta.get(OVERSUBSCRIBED)  # the summary has it
     more = (warning for warning in model.warnings if shared is None or not warning.startswith(shared))
-    notes = tuple(dict.fromkeys((*known, *more)))
+    notes = tuple(dict.fromkeys((*stated, *more)))
     rows: list[FormulaRow] = []
     _collect(trace, trace.nodes, numbers, rows)
     sizes = sorted({size.ranks for growth in model.inputs for size in growth.sizes})

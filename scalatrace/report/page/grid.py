@@ -190,12 +190,12 @@ def _group_numbers(trace: Trace) -> tuple[Ints, bool]:
     where, exact = ranks_in(trace.ranks), True
     numbers = np.full(trace.nprocs, -1)
     numbers[where] = 0
-    left = MAX_NUMBERS
+    remaining = MAX_NUMBERS
     for row in _rows(trace):
-        left -= trace.nprocs
-        if row is None or left < 0:
+        remaining -= trace.nprocs
+        if row is None or remaining < 0:
             exact = False
-            if left < 0:
+            if remaining < 0:
                 break
             continue
         _, numbers[where] = distinct(np.array([numbers[where], row[where]]))

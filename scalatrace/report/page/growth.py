@@ -120,21 +120,21 @@ def growth_of(
         site_models: operation and call site -> model of the largest part of its time.
         same_parameters: whether the parameters of the program are the same at all sizes.
     """
-    known: dict[tuple[str, str], dict[int, AtSize]] = {}
+    by_site: dict[tuple[str, str], dict[int, AtSize]] = {}
     for growth in inputs:
-        at_sizes = known.setdefault((growth.op, growth.site), {})
+        at_sizes = by_site.setdefault((growth.op, growth.site), {})
         for size in growth.sizes:
             at_sizes[size.ranks] = size.plus(at_sizes.get(size.ranks))
     n, rows, at_sizes_of_all = len(trace.ranks), list[Growth](), dict[int, AtSize]()
     for row in timed_by_node(trace, "site"):
         op, site = row.key
-        at_sizes = dict(known.get((op, site), {}))
+        at_sizes = dict(by_site.get((op, site), {}))
         at_sizes[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
         at_sizes_of_all |= {key: size.plus(at_sizes_of_all.get(key)) for key, size in at_sizes.items()}
         rows.append(_compare_sizes(op, site, at_sizes, sizes, same_parameters, site_models.get((op, site))))
     sites_of_result = {(growth.op, growth.site) for growth in rows}
-    for key in known.keys() - sites_of_result:
-        for n, size in known[key].items():
+    for key in by_site.keys() - sites_of_result:
+        for n, size in by_site[key].items():
             at_sizes_of_all[n] = size.plus(at_sizes_of_all.get(n))
     rows.sort(key=lambda growth: -growth.added_ns)
     in_mpi = {key: size._replace(compute_ns=0.0) for key, size in at_sizes_of_all.items()}
@@ -182,9 +182,9 @@ def _computation(size: AtSize) -> AtSize:
     return size._replace(comm_ns=0.0)
 
 
-def _rises_again(first: AtSize, last: AtSize, here: AtSize) -> bool:
+def _rises_again(first: AtSize, last: AtSize, size_of_result: AtSize) -> bool:
     """Whether the time of a rank falls in the inputs and rises in the result."""
-    recorded, extrapolated = _exponent(first, last), _exponent(last, here)
+    recorded, extrapolated = _exponent(first, last), _exponent(last, size_of_result)
     return (recorded or 0.0) < MAX_FALLING and (extrapolated or 0.0) > MIN_RISING
 
 

@@ -182,16 +182,16 @@ def _neighbours(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, 
     if len(vectors) > MAX_NEIGHBOURS or np.abs(vectors).max() > 1:
         return None
     used = int((vectors != 0).any(axis=0).sum())
-    known = set(map(tuple, vectors.tolist()))
-    one_way = not any(tuple(-x for x in vector) in known for vector in known)
-    way = ", ".join(f"({', '.join(map(str, vector))})" for vector in sorted(known))
+    vector_set = set(map(tuple, vectors.tolist()))
+    one_way = not any(tuple(-x for x in vector) in vector_set for vector in vector_set)
+    way = ", ".join(f"({', '.join(map(str, vector))})" for vector in sorted(vector_set))
     if one_way and receives is not Receives.ANYWHERE:
         return "wavefront", f"{used}-D, towards {way}", used
     if one_way:
         return "halo", f"{used}-D, one direction: {way}", used
     if receives is Receives.ALL_FIRST:  # no halo: all ranks would wait
         return "wavefront", f"{used}-D, in turn towards {way}", used
-    return "halo", f"{used}-D, {_neighbour_count(senders, len(known), complete)}", used
+    return "halo", f"{used}-D, {_neighbour_count(senders, len(vector_set), complete)}", used
 
 
 def _neighbour_count(senders: Ints, distances: int, complete: bool) -> str:
@@ -239,25 +239,25 @@ def _tree(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, comple
     up = np.arange(grid.nprocs)
     up[child] = parent
     steps = MAX_TREE_DEPTH * grid.nprocs.bit_length()
-    here = child
+    ancestors = child
     for _ in range(steps):
-        here = up[here]
-    is_tree = bool((up[here] == here).all()) and len(np.unique(here)) == 1
+        ancestors = up[ancestors]
+    is_tree = bool((up[ancestors] == ancestors).all()) and len(np.unique(ancestors)) == 1
     return ("tree", f"{len(child) + 1} ranks", 0) if is_tree else None
 
 
 def _regular(senders: Ints, receivers: Ints, grid: Grid, complete: bool) -> tuple[str, str, int]:
     """Few distances in both directions, which most ranks have, are a wide halo; else it is irregular."""
     vectors = _vectors(senders, receivers, grid)
-    known = set(map(tuple, vectors.tolist()))
-    expected = len(known) * len(np.unique(senders))
-    if len(known) <= MAX_NEIGHBOURS and len(senders) >= REGULAR_SHARE * expected:
+    vector_set = set(map(tuple, vectors.tolist()))
+    expected = len(vector_set) * len(np.unique(senders))
+    if len(vector_set) <= MAX_NEIGHBOURS and len(senders) >= REGULAR_SHARE * expected:
         reach = int(np.abs(vectors).max())
-        if all(tuple(-x for x in vector) in known for vector in known):
+        if all(tuple(-x for x in vector) in vector_set for vector in vector_set):
             used = int((vectors != 0).any(axis=0).sum())
             return (
                 "halo",
-                f"{used}-D, {_neighbour_count(senders, len(known), complete)}, up to {reach} apart",
+                f"{used}-D, {_neighbour_count(senders, len(vector_set), complete)}, up to {reach} apart",
                 used,
             )
     degrees = np.bincount(senders)

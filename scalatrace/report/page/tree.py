@@ -98,8 +98,8 @@ class TreeNode:
         """Add calls, bytes and times of a node."""
         self.calls += added.calls
         self.sent = None if self.sent is None or added.sent is None else self.sent + added.sent
-        known = self.received is not None and added.received is not None
-        self.received = (self.received or 0) + (added.received or 0) if known else None
+        both_counted = self.received is not None and added.received is not None
+        self.received = (self.received or 0) + (added.received or 0) if both_counted else None
         self.comm_ns += added.comm_ns
         self.compute_ns += added.compute_ns
         self.beyond_ns += added.beyond_ns
@@ -173,14 +173,14 @@ def tree_of(
         rows: node number -> calls, bytes and times of an event node.
         simulated: times of a simulated run; None: it was not simulated.
     """
-    builder = _Builder(trace, rows, messages, grid, sources, simulated or SimulatedTimes({}, False))
+    builder = _PageTreeBuilder(trace, rows, messages, grid, sources, simulated or SimulatedTimes({}, False))
     root = TreeNode(0, ranks=ranks_text(trace.ranks)[:MAX_TEXT], nranks=len(trace.ranks))
     builder.fill(root, trace.nodes)
     _prune(root, max_nodes)
     return PageTree(root, tuple(builder.sites), builder.timed, trace.nnodes)
 
 
-class _Builder:
+class _PageTreeBuilder:
     def __init__(
         self,
         trace: Trace,

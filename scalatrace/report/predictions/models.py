@@ -100,7 +100,7 @@ class ProgramTimeReporter:
             console.print(Text(f"  T = Θ({last['growth']['text']})"))
         ranges = f"protocols and algorithms as on {number(last['nranks'])} ranks, {last['grid']}"
         console.print(Text(ranges, style=DIM))
-        sizes = ({**each, "place": ", ".join(each["place"])} for each in self.data["grids"])
+        sizes = ({**size, "place": ", ".join(size["place"])} for size in self.data["grids"])
         console.print(text_table(MODEL_SIZES, sizes))
         terms = islice(_terms(last), TERMS_SHOWN)
         total_ns = last["time_ns"]

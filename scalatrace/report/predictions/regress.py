@@ -83,10 +83,12 @@ class RegressReporter:
     def _overview(self) -> list[Text]:
         """Return a line per factor with a sign per run."""
         lines = []
-        width = max((len(each["factor"]) for each in self.data["evolution"]), default=0)
-        for each in self.data["evolution"]:
-            line = Text(f"{clean(each['factor']):<{width}}  ", style=SITE)
-            signs = zip(each["values"], each["low"], each["high"], each["likelihood"], strict=True)
+        width = max((len(evolution["factor"]) for evolution in self.data["evolution"]), default=0)
+        for evolution in self.data["evolution"]:
+            line = Text(f"{clean(evolution['factor']):<{width}}  ", style=SITE)
+            signs = zip(
+                evolution["values"], evolution["low"], evolution["high"], evolution["likelihood"], strict=True
+            )
             for value, low, high, likelihood in signs:
                 sign = _sign(value, low, high, likelihood)
                 line.append(
@@ -139,8 +141,8 @@ class RegressReporter:
         )
         _draw_overview(axes[0], evolutions)
         _draw_overview(axes[1], windowed)
-        for panel, each in zip(axes[2:], drawn, strict=True):
-            _draw_evolution(panel, each, 1e9 if self.in_ns else 1.0)
+        for panel, evolution in zip(axes[2:], drawn, strict=True):
+            _draw_evolution(panel, evolution, 1e9 if self.in_ns else 1.0)
         file = BytesIO()
         figure.savefig(file, format=path.suffix[1:])
         pyplot.close(figure)
@@ -171,24 +173,26 @@ def _draw_overview(axes: Any, evolutions: Sequence[Mapping[str, Any]]) -> None:
         ".": "seagreen",
         " ": "lightgrey",
     }
-    for row, each in enumerate(evolutions):
-        marks = zip(each["values"], each["low"], each["high"], each["likelihood"], strict=True)
+    for row, evolution in enumerate(evolutions):
+        marks = zip(
+            evolution["values"], evolution["low"], evolution["high"], evolution["likelihood"], strict=True
+        )
         shades = [colours[_sign(*mark)] for mark in marks]
         axes.scatter(range(len(shades)), [row] * len(shades), c=shades, s=18)
-    axes.set_yticks(range(len(evolutions)), [each["factor"] for each in evolutions], fontsize=7)
+    axes.set_yticks(range(len(evolutions)), [evolution["factor"] for evolution in evolutions], fontsize=7)
     axes.invert_yaxis()
     window = evolutions[0]["window"] if evolutions else 1
     axes.set_title(f"mean of {window} runs: slower red, faster blue", fontsize=9)
 
 
-def _draw_evolution(axes: Any, each: Mapping[str, Any], scale: float) -> None:
+def _draw_evolution(axes: Any, evolution: Mapping[str, Any], scale: float) -> None:
     """Draw the values of a factor and the fluctuation interval."""
-    places = [i for i, low in enumerate(each["low"]) if low is not None]
-    low, high = ([each[name][i] / scale for i in places] for name in ("low", "high"))
+    places = [i for i, low in enumerate(evolution["low"]) if low is not None]
+    low, high = ([evolution[name][i] / scale for i in places] for name in ("low", "high"))
     axes.fill_between(places, low, high, color="lightgrey", label="fluctuation interval")
-    values = [(i, value / scale) for i, value in enumerate(each["values"]) if value is not None]
+    values = [(i, value / scale) for i, value in enumerate(evolution["values"]) if value is not None]
     axes.plot(*zip(*values, strict=True), "o-", markersize=3)
-    axes.set_title(each["factor"], fontsize=8)
+    axes.set_title(evolution["factor"], fontsize=8)
     axes.set_ylabel("s" if scale != 1 else "", fontsize=8)
 
 
@@ -209,27 +213,27 @@ class KnownSites:
 
     def add(self, keys: Iterable[Key]) -> dict[Key, Key]:
         """Add the operations and call sites of the next run; return each as the first run has it."""
-        here = set(keys)
-        moved = moved_sites(self._previous - here, here - self._first.keys())
-        for key in here - self._first.keys():
+        sites = set(keys)
+        moved = moved_sites(self._previous - sites, sites - self._first.keys())
+        for key in sites - self._first.keys():
             self._first[key] = self._first[moved[key]] if key in moved else key
-        self._previous = here
-        return {key: self._first[key] for key in here}
+        self._previous = sites
+        return {key: self._first[key] for key in sites}
 
 
-def time_factors(trace: Trace, by: str = "site", known: KnownSites | None = None) -> dict[str, float]:
+def time_factors(trace: Trace, by: str = "site", known_sites: KnownSites | None = None) -> dict[str, float]:
     """Return the mean time per rank in ns of each call site: in the calls, and computing before them.
 
     Start-up and shut-down are left out.
 
     Args:
         by: one of FACTOR_KEYS. Lines move when a program is edited, functions and operations do not.
-        known: call sites of the runs before this one, which name those of this run.
+        known_sites: call sites of the runs before this one, which name those of this run.
     """
     factors: dict[str, float] = {}
     trace = trace.without_phases
     rows = timed_by_node(trace, "op" if by == "op" else "site")
-    first = {} if known is None or by == "op" else known.add(row.key for row in rows)
+    first = {} if known_sites is None or by == "op" else known_sites.add(row.key for row in rows)
     for row in rows:
         place = "" if by == "op" else f" {_place(first.get(row.key, row.key)[1], by)}"
         for quantity, ns in (("MPI", row.comm_ns), ("before", row.compute_ns)):

@@ -85,8 +85,8 @@ class SimulationReporter:
                 f"{kind:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
             )
         if not (drawn and "checks" in drawn):
-            known = f"measured runs of this platform: {number(facts['platform_checks'])}"
-            note = f"{known}; 3 or more give an interval of real runs. --measured adds one."
+            on_platform = f"measured runs of this platform: {number(facts['platform_checks'])}"
+            note = f"{on_platform}; 3 or more give an interval of real runs. --measured adds one."
             out.print(Text(note, style=DIM))
 
     def _rows(self, out: Console) -> None:

@@ -43,13 +43,13 @@ class VariabilityReporter:
         console.print(
             Text(f"computation between synchronising calls of {number(nranks)} ranks", style="bold")
         )
-        over = ((each["slowest_ns"] - each["mean_ns"], each["mean_ns"]) for each in intervals)
-        rows = ({**each, "over_mean": share} for each, share in zip(intervals, over, strict=True))
+        over = ((interval["slowest_ns"] - interval["mean_ns"], interval["mean_ns"]) for interval in intervals)
+        rows = ({**interval, "over_mean": share} for interval, share in zip(intervals, over, strict=True))
         console.print(text_table(INTERVALS, islice(rows, INTERVALS_SHOWN)))
         print_more(console, len(intervals) - INTERVALS_SHOWN)
         self._fits(console, intervals[0])
         console.print(text_table(SLOWEST, self._predictions()))
-        if any(each["low_ns"] == each["high_ns"] for each in self.data["predictions"]):
+        if any(interval["low_ns"] == interval["high_ns"] for interval in self.data["predictions"]):
             note = f"{ONE_VALUE}: all draws gave it, such as the largest maximum; no interval is estimated"
             console.print(Text(note, style=DIM), soft_wrap=True)
         spread = self.data["spread"]
@@ -76,14 +76,18 @@ class VariabilityReporter:
         recorded = self.data["total_ns"]
         unknown = dict.fromkeys(("low_ns", "high_ns", "over_recorded"), "")
         yield {"method": "recorded", "nranks": self.data["nranks"], "median_ns": recorded, **unknown}
-        for each in self.data["predictions"]:
-            low, high = each["low_ns"], each["high_ns"]
+        for prediction in self.data["predictions"]:
+            low, high = prediction["low_ns"], prediction["high_ns"]
             vague = is_vague(low, high)
             over = (
-                f"{coarse(100 * (each['median_ns'] / recorded - 1)):+.3g} %"
+                f"{coarse(100 * (prediction['median_ns'] / recorded - 1)):+.3g} %"
                 if recorded and not vague
                 else "-"
             )
             ends = (ONE_VALUE, "") if low == high else interval_ends(low, high)
-            times = {"median_ns": None if vague else each["median_ns"], "low_ns": ends[0], "high_ns": ends[1]}
-            yield {**each, **times, "over_recorded": over}
+            times = {
+                "median_ns": None if vague else prediction["median_ns"],
+                "low_ns": ends[0],
+                "high_ns": ends[1],
+            }
+            yield {**prediction, **times, "over_recorded": over}

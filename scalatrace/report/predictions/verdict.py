@@ -45,8 +45,8 @@ def test_rows(tests: Iterable[Mapping[str, Any]], in_ns: bool) -> Iterator[dict[
 
 def decides_nothing(test: Mapping[str, Any]) -> bool:
     """Return whether runs differ so much that a test without result says nothing (`is_vague`)."""
-    known = test["result"] == AS_BEFORE and test["detectable"] is not None
-    return known and is_vague(test["low"], test["high"])
+    is_unchanged = test["result"] == AS_BEFORE and test["detectable"] is not None
+    return is_unchanged and is_vague(test["low"], test["high"])
 
 
 def shown_from(test: Mapping[str, Any]) -> str:

@@ -42,13 +42,13 @@ class TreeLine(Protocol):
 NewLine = Callable[[], TreeLine]
 
 
-class _Plain:
+class _PlainLine:
     """A line without styles, which takes a fraction of the time of a Text."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
 
-    def append(self, text: str, style: str | None = None) -> _Plain:
+    def append(self, text: str, style: str | None = None) -> _PlainLine:
         """Append a piece."""
         self._pieces.append(text)
         return self
@@ -87,7 +87,7 @@ class TreeReporter:
         """Print the tree."""
         guides = ASCII_GUIDES if console.options.ascii_only else GUIDES
         terminal = console.is_terminal
-        for guide, line in self._lines(guides, Text if terminal else _Plain):
+        for guide, line in self._lines(guides, Text if terminal else _PlainLine):
             if isinstance(line, Text):
                 console.print(Text(guide, style=DIM).append_text(line), soft_wrap=True)
             else:  # nothing to lay out: a console takes several times as long for each line
@@ -95,13 +95,13 @@ class TreeReporter:
         if self.legend or terminal:
             console.print(Text(f"\n{LEGEND}", style=DIM), soft_wrap=True)
 
-    def _title(self, new: NewLine) -> TreeLine:
+    def _title(self, make_line: NewLine) -> TreeLine:
         trace = self.trace
         program = clean(trace.meta.get("program", "trace"))
         counted = trace.counted()
         events = "uncounted" if counted is None else number(counted)
         size = f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes{self._origin()}"
-        return new().append(program, "bold").append(size, DIM)
+        return make_line().append(program, "bold").append(size, DIM)
 
     def _origin(self) -> str:
         """Whether the trace was made by extrapolation, from confirmed formulas only, and with all calls."""
@@ -111,10 +111,10 @@ class TreeReporter:
         unconfirmed = " by unconfirmed formulas" if "unconfirmed" in meta else ""
         return f", extrapolated{unconfirmed}{', lossy' if 'lossy' in meta else ''}"
 
-    def _lines(self, guides: Guides, new: NewLine) -> Iterator[tuple[str, TreeLine]]:
+    def _lines(self, guides: Guides, make_line: NewLine) -> Iterator[tuple[str, TreeLine]]:
         """Yield the guides before each line, and the line."""
-        yield "", self._title(new)
-        yield from self._below("", guides, self.trace.nodes, self.trace.ranks, 1, new)
+        yield "", self._title(make_line)
+        yield from self._below("", guides, self.trace.nodes, self.trace.ranks, 1, make_line)
 
     def _below(
         self,
@@ -123,7 +123,7 @@ class TreeReporter:
         nodes: AnySequence[Node],
         around: RankList,
         level: int,
-        new: NewLine,
+        make_line: NewLine,
     ) -> Iterator[tuple[str, TreeLine]]:
         space, line, fork, end = guides
         shown = self.choice.children(nodes, level)
@@ -131,15 +131,15 @@ class TreeReporter:
             last = i == len(shown)
             guide = before + (end if last else fork)
             if isinstance(node, LeftOut):
-                yield guide, new().append(str(node), DIM)
+                yield guide, make_line().append(str(node), DIM)
                 continue
             taking_part = self.participants[id(node)]
             if isinstance(node, Sequence):
-                yield guide, self._loop(node, taking_part, around, new())
+                yield guide, self._loop(node, taking_part, around, make_line())
                 inner = before + (space if last else line)
-                yield from self._below(inner, guides, node.nodes, taking_part, level + 1, new)
+                yield from self._below(inner, guides, node.nodes, taking_part, level + 1, make_line)
             else:
-                yield guide, self._event(node, taking_part, around, new())
+                yield guide, self._event(node, taking_part, around, make_line())
 
     def _loop(self, node: Sequence, taking_part: RankList, around: RankList, text: TreeLine) -> TreeLine:
         if node.thread:

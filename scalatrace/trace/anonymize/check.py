@@ -17,10 +17,10 @@ from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATI
 from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, words
 from scalatrace.trace.exchange.buffer_memory import MEMORY_KINDS
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
-from scalatrace.trace.model.rules import Model, Rule, events
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.model.trace import PARAMETER, Trace
 
-__all__ = ["Allowed", "LeakError", "allowed_in_model", "allowed_in_trace", "check_payload"]
+__all__ = ["Allowed", "LeakError", "allowed_in", "check_payload"]
 
 _GENERATED = re.compile(rf"(?:{'|'.join(sorted(KINDS))})[0-9]+(?:_ns|_bytes|(?:_[0-9]+)+)?")
 _OF_MPI = re.compile(r"MPI_[A-Z0-9_]+")
@@ -75,28 +75,15 @@ class Allowed:
         return WORD.sub(lambda match: "" if self(match[0]) else match[0], text)
 
 
-def allowed_in_trace(anonymous: Trace, options: AnonymizeOptions) -> Allowed:
+def allowed_in(anonymous: Trace | SymbolicTrace, options: AnonymizeOptions) -> Allowed:
     """Return what an anonymous trace may have of its original."""
-    schemas = (word for op in anonymous.ops for word in (op.name, *(name for name, _ in op.params)))
-    counted = (word for name in anonymous.counts for word in words(name))
+    schemas = [word for op in anonymous.ops for word in (op.name, *(name for name, _ in op.params))]
+    if isinstance(anonymous, SymbolicTrace):
+        schemas += anonymous.inputs
+    else:
+        schemas += (word for name in anonymous.counts for word in words(name))
     sites = anonymous.frames if "sites" in options.keep else ()
-    return Allowed((*schemas, *counted), anonymous.meta, (*sites, *_kept_program(anonymous.meta, options)))
-
-
-def allowed_in_model(anonymous: Model, options: AnonymizeOptions) -> Allowed:
-    """Return what an anonymous model may have of its original."""
-    schemas = [word for op, params in anonymous.ops.items() for word in (op, *(name for name, _ in params))]
-    sites = {frame for rule in events(anonymous.nodes) for frame in _frames(rule)}
-    kept = sites if "sites" in options.keep else ()
-    return Allowed(
-        (*schemas, *anonymous.inputs), anonymous.meta, (*kept, *_kept_program(anonymous.meta, options))
-    )
-
-
-def _frames(rule: Rule) -> Iterator[str]:
-    yield from rule.stack
-    for stats in rule.stats:
-        yield from stats.pred[1] if stats.pred is not None else ()
+    return Allowed(schemas, anonymous.meta, (*sites, *_kept_program(anonymous.meta, options)))
 
 
 def _kept_program(meta: Mapping[str, str], options: AnonymizeOptions) -> tuple[str, ...]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TypeVar
 
 from scalatrace.predefined import THREAD_LEVEL, THREAD_LEVELS
 from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.options import AnonymizeOptions
+from scalatrace.trace.anonymize.tables import statistic_name
 from scalatrace.trace.model.trace import PARAMETER, RUN_TIME_NS
+from scalatrace.trace.model.trace_tables import TraceHeader
 
 __all__ = ["MACHINE", "anonymous_header"]
 
@@ -46,18 +50,17 @@ _OPTIONS_OF_SELECTION = ("only", "except", "only-sites", "except-sites", "min-by
                          "communicators")  # fmt: skip
 
 
-def anonymous_header(
-    meta: Mapping[str, str],
-    names: AnonymousNames,
-    options: AnonymizeOptions,
-    rename_stat: Callable[[str], str],
-) -> dict[str, str]:
-    """Return the entries of a header that may be given away.
+T = TypeVar("T", bound=TraceHeader)
 
-    Args:
-        rename_stat: gives the new name of a statistic.
-    """
-    return dict(_entries(meta, names, options, rename_stat))
+
+def anonymous_header(trace: T, names: AnonymousNames, options: AnonymizeOptions) -> T:
+    """Return a trace with what may be given away of its header, and without names of statistics."""
+
+    def stat(name: str) -> str:
+        return statistic_name(name, names)
+
+    meta = dict(_entries(trace.meta, names, options, stat))
+    return replace(trace, meta=meta, stats=[replace(entry, name=stat(entry.name)) for entry in trace.stats])
 
 
 def _entries(

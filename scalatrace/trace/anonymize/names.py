@@ -96,22 +96,22 @@ class AnonymousNames:
     @classmethod
     def from_json(cls, text: str, path: str = "") -> AnonymousNames:
         """Read tables that `to_json` wrote. Raises FormatError."""
-        result = cls()
+        names = cls()
         try:
             raw = json.loads(text)
-            result._tables = {kind: dict(table) for kind, table in raw["names"].items()}
-            result._files = dict(raw["files"])
+            names._tables = {kind: dict(table) for kind, table in raw["names"].items()}
+            names._files = dict(raw["files"])
             valid = all(_is_table(kind, dict(table)) for kind, table in raw["names"].items())
-            valid = valid and all(isinstance(name, str) for name in result._files.values())
+            valid = valid and all(isinstance(name, str) for name in names._files.values())
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             valid = False
         if not valid:
             raise FormatError("not a table of names of `scalatrace anonymize`; give another file", path)
-        return result
+        return names
 
 
 def _is_table(kind: str, table: dict[str, object]) -> bool:
     """Return whether a table has the numbers 1, 2, ..."""
-    known = kind in KINDS or _INNER_KINDS.fullmatch(kind) is not None
+    is_kind = kind in KINDS or _INNER_KINDS.fullmatch(kind) is not None
     numbers = list(table.values())
-    return known and all(type(n) is int for n in numbers) and set(numbers) == set(range(1, len(table) + 1))
+    return is_kind and all(type(n) is int for n in numbers) and set(numbers) == set(range(1, len(table) + 1))

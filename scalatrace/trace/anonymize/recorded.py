@@ -14,7 +14,6 @@ from scalatrace.trace.anonymize.tables import (
     communicator_kind,
     counted_name,
     is_time,
-    statistic_name,
     text_name,
 )
 from scalatrace.trace.model.elastic import vecs
@@ -36,17 +35,10 @@ def anonymous_trace(trace: Trace, names: AnonymousNames, options: AnonymizeOptio
         names: gets the new names; one for all traces of a program.
     """
     options = options or AnonymizeOptions()
-
-    def stat(name: str) -> str:
-        return statistic_name(name, names)
-
-    keeps_sites = "sites" in options.keep
     uses = _uses(trace)
+    renamed = anonymous_header(trace, names, options)
     result = replace(
-        trace,
-        meta=anonymous_header(trace.meta, names, options, stat),
-        stats=[replace(entry, name=stat(entry.name)) for entry in trace.stats],
-        frames=list(trace.frames) if keeps_sites else [names.frame(text) for text in trace.frames],
+        renamed if "sites" in options.keep else renamed.rename_frames(names.frame),
         comms=[replace(family, kind=communicator_kind(family.kind, names)) for family in trace.comms],
         types=[anonymous_datatype(entry) for entry in trace.types],
         strings=[
@@ -60,16 +52,16 @@ def anonymous_trace(trace: Trace, names: AnonymousNames, options: AnonymizeOptio
 
 def _uses(trace: Trace) -> dict[int, set[str]]:
     """Return the names of the parameters that have each entry of `strings`."""
-    result: dict[int, set[str]] = {index: set() for index in range(len(trace.strings))}
+    names: dict[int, set[str]] = {index: set() for index in range(len(trace.strings))}
     strings = [
         [(i, name) for i, (name, kind) in enumerate(op.params) if kind is Kind.STRING] for op in trace.ops
     ]
     for event in trace.leaves():
         for i, name in strings[event.op]:
             for index in _values(event.params[i]):
-                if index in result:
-                    result[index].add(name)
-    return result
+                if index in names:
+                    names[index].add(name)
+    return names
 
 
 def _values(param: Param) -> Iterator[int]:

@@ -16,18 +16,19 @@ from scalatrace.trace.anonymize.tables import (
     communicator_kind,
     is_datatype,
     is_time,
-    statistic_name,
     text_name,
 )
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
-from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule, with_frames
+from scalatrace.trace.model.symbolic import Field, ParamRule, Part, Rule, StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.shapes import join, split
 
 __all__ = ["anonymous_model"]
 
 
-def anonymous_model(model: Model, names: AnonymousNames, options: AnonymizeOptions | None = None) -> Model:
+def anonymous_model(
+    model: SymbolicTrace, names: AnonymousNames, options: AnonymizeOptions | None = None
+) -> SymbolicTrace:
     """Return a model with the same formulas without names; see `anonymous_trace`.
 
     Raises:
@@ -42,26 +43,22 @@ def anonymous_model(model: Model, names: AnonymousNames, options: AnonymizeOptio
 class _Anonymizer:
     """Rewriter of the parts of one model."""
 
-    def __init__(self, model: Model, names: AnonymousNames, options: AnonymizeOptions) -> None:
+    def __init__(self, model: SymbolicTrace, names: AnonymousNames, options: AnonymizeOptions) -> None:
         self.model, self.names, self.options = model, names, options
         self.limit = max((prod(dims) for dims, _ in model.seen), default=1)
 
-    def result(self) -> Model:
+    def result(self) -> SymbolicTrace:
         """Return the anonymous model."""
-        model = self.model
-        nodes = model.nodes if "sites" in self.options.keep else with_frames(model.nodes, self.names.frame)
-        return replace(
+        keeps_sites = "sites" in self.options.keep
+        model = self.model if keeps_sites else self.model.rename_frames(self.names.frame)
+        result = replace(
             model,
-            nodes=tuple(map(self.rule, nodes)),
+            nodes=tuple(map(self.rule, model.nodes)),
             families=tuple(
                 replace(family, kind=communicator_kind(family.kind, self.names)) for family in model.families
             ),
-            stats=tuple((self.stat(name), resolution) for name, resolution in model.stats),
-            meta=anonymous_header(model.meta, self.names, self.options, self.stat),
         )
-
-    def stat(self, name: str) -> str:
-        return statistic_name(name, self.names)
+        return anonymous_header(result, self.names, self.options)
 
     def rule(self, rule: Rule) -> Rule:
         return replace(
@@ -74,7 +71,7 @@ class _Anonymizer:
     def stats(self, stats: StatRule) -> StatRule:
         rows = stats.histograms  # of each trace one per statistic, or none
         if self.options.drop_times:
-            times = [is_time(name) for name, _ in self.model.stats]
+            times = [is_time(stat.name) for stat in self.model.stats]
             rows = tuple(
                 tuple(None if time else h for h, time in zip(row, times, strict=False)) for row in rows
             )
@@ -99,18 +96,18 @@ class _Anonymizer:
     def text(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
         text, numbers = _fill_formulas(entry), list(_numbers(entry))
         if not text or parameter != "filename":
-            new = text_name(text, frozenset({parameter}), self.names, self.limit)
-            return entry if new == text else (new, "")
+            renamed = text_name(text, frozenset({parameter}), self.names, self.limit)
+            return entry if renamed == text else (renamed, "")
         name = self.names.pattern(entry[: 2 * len(numbers) + 1 : 2])
         kind = name.rstrip("0123456789")
-        result: list[Any] = [kind, Const(int(name.removeprefix(kind)))]
+        pieces: list[Any] = [kind, Const(int(name.removeprefix(kind)))]
         for position, number in enumerate(numbers):
             form, value = number if type(number) is tuple else ("%d", number)
             if isinstance(value, Const) and value.value > self.limit:
-                result += ["_", Const(self.names.number_in(name, position, form % value.value))]
+                pieces += ["_", Const(self.names.number_in(name, position, form % value.value))]
             else:
-                result += [".", number]
-        return (*result, "", "")
+                pieces += [".", number]
+        return (*pieces, "", "")
 
     def datatype(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
         *sizes, description = entry

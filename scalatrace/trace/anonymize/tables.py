@@ -91,8 +91,8 @@ def statistic_name(statistic: str, names: AnonymousNames) -> str:
 
 def counted_name(operation: str, names: AnonymousNames) -> str:
     """Return the name of an operation that was counted; a new one if it has parts that no name of MPI has."""
-    known = operation in NO_OPERATIONS or _PARTS.issuperset(operation.split("_"))
-    return operation if known else names.name("operation", operation)
+    is_standard = operation in NO_OPERATIONS or _PARTS.issuperset(operation.split("_"))
+    return operation if is_standard else names.name("operation", operation)
 
 
 def is_datatype(description: str) -> bool:

@@ -35,5 +35,5 @@ def leaked(text: str, secrets: Iterable[str], is_own: Callable[[str], bool]) -> 
     """
     strings = [s for s in secrets if words(s)]
     leaked_strings = {s for s in strings if len(s) > MIN_WORD_LENGTH and not WORD.fullmatch(s) and s in text}
-    known = {word for s in strings for word in words(s)}
-    return leaked_strings | {word for word in words(text) & known if not is_own(word)}
+    secret_words = {word for s in strings for word in words(s)}
+    return leaked_strings | {word for word in words(text) & secret_words if not is_own(word)}

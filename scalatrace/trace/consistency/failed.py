@@ -37,7 +37,7 @@ def repeatable(trace: Trace, keep_failed: bool = False) -> Trace:
 
     def plain(node: Node) -> list[Node]:
         if isinstance(node, Sequence):
-            nodes = tuple(new for child in node.nodes for new in plain(child))
+            nodes = tuple(plain_node for child in node.nodes for plain_node in plain(child))
             return [replace(node, nodes=nodes)] if nodes else []
         op = ops[node.op]
         if op.name.endswith(FAILED):
@@ -45,7 +45,7 @@ def repeatable(trace: Trace, keep_failed: bool = False) -> Trace:
         params = node.params[: len(op.params)]
         return [replace(node, op=numbers[op.name], params=params)] if op != trace.ops[node.op] else [node]
 
-    return replace(trace, ops=ops, nodes=[new for node in trace.nodes for new in plain(node)])
+    return replace(trace, ops=ops, nodes=[kept for node in trace.nodes for kept in plain(node)])
 
 
 def _without_error(op: Op) -> Op:

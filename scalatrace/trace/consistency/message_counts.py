@@ -68,7 +68,7 @@ def matched(sent: Counts, awaited: Counts) -> Matched:
             if (key.family, key.dest) in wild:
                 arriving.setdefault((key.family, key.dest), []).append(key)
     for place, receives in wild.items():
-        flow = _Flow(left, arriving.get(place, []))
+        flow = _ReceivedMessages(left, arriving.get(place, []))
         # A receive with one wildcard has fewer messages to choose from.
         for key in sorted(receives, key=lambda key: (key.source == ANY_SOURCE) + (key.tag == ANY_TAG)):
             if missing := flow.add(key, awaited[key]):
@@ -76,7 +76,7 @@ def matched(sent: Counts, awaited: Counts) -> Matched:
     return Matched(left=next(((key, n) for key, n in left.items() if n), None))
 
 
-class _Flow:
+class _ReceivedMessages:
     """The messages that the receives of one rank take from the remaining ones."""
 
     def __init__(self, left: Counts, arriving: list[CountedMessage]) -> None:

@@ -46,9 +46,9 @@ class Instances:
     def _number(self, comm: Communicator) -> int | None:
         everyone = tuple(sorted((*comm.members, *(comm.remote or ()))))
         if (comm.family, everyone) not in self._numbers:
-            known = UNDEFINED not in everyone
-            self._numbers[comm.family, everyone] = len(self.members) if known else None
-            if known:
+            all_defined = UNDEFINED not in everyone
+            self._numbers[comm.family, everyone] = len(self.members) if all_defined else None
+            if all_defined:
                 self.members.append(everyone)
         return self._numbers[comm.family, everyone]
 
@@ -118,7 +118,7 @@ class CallCounts:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._collective = _Collective()
-        self._messages = _Messages() if _messages_are_known(trace) else None
+        self._messages = _MatchedCounts() if _messages_are_known(trace) else None
         self._epochs: Counter[tuple[int, int, str]] = Counter()
         self._outside: str | None = None
 
@@ -225,7 +225,7 @@ def _messages_are_known(trace: Trace) -> bool:
     return True
 
 
-class _Messages:
+class _MatchedCounts:
     """Counts of messages sent and received, by communicator family, source, destination and tag."""
 
     def __init__(self) -> None:

@@ -140,8 +140,8 @@ def _equal(groups: MessageGroups, call: Call, ranks: Ints, n: Number) -> Iterato
         return
     roots = groups.peers(call, "root", ranks)
     if op in TO_ROOT:
-        known = roots >= 0
-        yield Exchange(call.node, ranks[known], members[(start + roots)[known]], n, nbytes)
+        has_root = roots >= 0
+        yield Exchange(call.node, ranks[has_root], members[(start + roots)[has_root]], n, nbytes)
         return
     is_root = own_ranks == roots
     yield from _to_all(call, ranks[is_root], (size[is_root], start[is_root], members), n, nbytes)
@@ -216,9 +216,11 @@ def _list_partners(call: Call, n: Number, neighbours: Neighbours | None = None) 
     receivers = np.array([call.comm.world(peer) if peer >= 0 else -1 for peer in peers], dtype=np.int64)
     fits = max(nbytes, default=0) < 1 << 63
     amounts = np.array(nbytes, dtype=np.int64 if fits else object)
-    known = receivers >= 0
-    if known.any():
-        yield Exchange(call.node, np.array([call.rank]), receivers[known], n, amounts[known], product=True)
+    has_receiver = receivers >= 0
+    if has_receiver.any():
+        yield Exchange(
+            call.node, np.array([call.rank]), receivers[has_receiver], n, amounts[has_receiver], product=True
+        )
 
 
 def _partners(call: Call, neighbours: Neighbours | None) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -188,14 +188,14 @@ def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple
     from scalatrace.trace.exchange.rank_sets import Budget
 
     _check(trace, "messages", POINT_TO_POINT)
-    result: dict[Site, set[tuple[int, int]]] = {}
+    by_site: dict[Site, set[tuple[int, int]]] = {}
     for flow in messages_of(trace, Budget(sampling=False), {Category.ONE_SIDED} if one_sided else SENDING):
         if flow.count:
             site = flow.call[0], trace.stack(flow.call[1])
-            result.setdefault(site, set()).update(
+            by_site.setdefault(site, set()).update(
                 zip(flow.senders.tolist(), flow.receivers.tolist(), strict=True)
             )
-    return result
+    return by_site
 
 
 def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> Ints:
@@ -211,7 +211,7 @@ def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> Ints:
             f"the matrix of {trace.nprocs} ranks is too large to hold all entries (limit {MAX_DENSE_RANKS}); "
             "scalatrace.trace.exchange.matrix.pair_table has those that are not 0"
         )
-    result = np.zeros((trace.nprocs, trace.nprocs), np.int64)
+    amounts = np.zeros((trace.nprocs, trace.nprocs), np.int64)
     table = pair_table(trace, what, calls)
     for sender, receiver, amount in table if table.amounts.dtype == object else ():
         if amount >> 63:
@@ -219,8 +219,8 @@ def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> Ints:
                 f"rank {sender} sends {amount} {what} to rank {receiver}, more than 64 bits hold; "
                 "scalatrace.trace.exchange.matrix.pairs has exact integers"
             )
-    result[table.senders, table.receivers] = table.amounts
-    return result
+    amounts[table.senders, table.receivers] = table.amounts
+    return amounts
 
 
 def has_collectives(trace: Trace) -> bool:

@@ -82,7 +82,7 @@ def messages_of(trace: Trace, budget: Budget, categories: Collection[Category] =
         return is_sent and (byte_parameters(op, name) or name in row.peers[:1])
 
     groups = MessageGroups(trace)
-    result = []
+    found_messages = []
     for event, rank_set in rank_sets(trace, matters, budget):
         category = operation(trace.ops[event.op].name).category
         if category not in categories or category is Category.PERSISTENT:
@@ -90,8 +90,10 @@ def messages_of(trace: Trace, budget: Budget, categories: Collection[Category] =
         for part in groups.of_one_size(event, rank_set):
             for call, n in some_calls(trace, event, part, matters, budget):
                 if (receivers := groups.receivers(call, part)) is not None:
-                    result.append(_messages(event, part.ranks, receivers, n * part.weight, call))
-    return result + (list(_started_messages(trace, budget)) if Category.PERSISTENT in categories else [])
+                    found_messages.append(_messages(event, part.ranks, receivers, n * part.weight, call))
+    return found_messages + (
+        list(_started_messages(trace, budget)) if Category.PERSISTENT in categories else []
+    )
 
 
 def world_rank(call: Call, peer: int) -> int:
@@ -109,11 +111,11 @@ def sends_to(op: str, name: str, categories: Collection[Category] = SENDING) -> 
 
 
 def _messages(event: Event, senders: Ints, receivers: Ints, n: Number, call: Call) -> Messages:
-    known = receivers >= 0
+    has_receiver = receivers >= 0
     later = operation(call.op).flow_later
     nbytes = sent_bytes(call.op, call, started=later)
     origin = call.op, call.node.signature
-    return Messages(event, senders[known], receivers[known], n, nbytes, origin)
+    return Messages(event, senders[has_receiver], receivers[has_receiver], n, nbytes, origin)
 
 
 def _started_messages(trace: Trace, budget: Budget) -> Iterator[Messages]:

@@ -95,5 +95,5 @@ def neighbour_bytes(call: Call, side: str, degree: int) -> tuple[int, ...]:
     _check(call, len(counts) == degree)
     if f"{side}types" in call:
         sizes = member_sizes(call[f"{side}types"])
-        return tuple(max(n, 0) * each for n, each in zip(counts, sizes, strict=True))
+        return tuple(max(n, 0) * nbytes for n, nbytes in zip(counts, sizes, strict=True))
     return tuple(max(n, 0) * size for n in counts)

@@ -52,7 +52,7 @@ def draw_together(tree: TypeTree, from_zero: bool = False) -> tuple[TypeTree, in
 
 def _moved(places: tuple[int, ...], lengths: Sequence[int], from_zero: bool) -> tuple[tuple[int, ...], int]:
     """Return the new displacements, and the bytes that were removed between them."""
-    result = list(places)
+    moved = list(places)
     order = sorted(range(len(places)), key=places.__getitem__)
     shift = first = places[order[0]] if from_zero else 0
     end = places[order[0]]
@@ -60,18 +60,18 @@ def _moved(places: tuple[int, ...], lengths: Sequence[int], from_zero: bool) -> 
         gap = places[at] - end
         if gap > MAX_GAP_NBYTES:
             shift += gap // ALIGNMENT * ALIGNMENT
-        result[at] = places[at] - shift
+        moved[at] = places[at] - shift
         end = max(end, places[at] + lengths[at])
-    return tuple(result), shift - first
+    return tuple(moved), shift - first
 
 
 def _lengths(tree: TypeTree) -> list[int]:
     """Return the bytes of memory from each displacement on."""
     places, counts = tree.arguments[_BY_ADDRESS[tree.name]], tree.arguments[0]
     assert isinstance(places, tuple)
-    each = counts if isinstance(counts, tuple) else (counts,) * len(places)
+    lengths = counts if isinstance(counts, tuple) else (counts,) * len(places)
     inner = tree.inner if tree.name == "struct" else tree.inner * len(places)
-    return [_length(n, member) for n, member in zip(each, inner, strict=True)]
+    return [_length(n, member) for n, member in zip(lengths, inner, strict=True)]
 
 
 def _length(n: object, member: TypeTree) -> int:

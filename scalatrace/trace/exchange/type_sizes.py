@@ -60,9 +60,9 @@ def member_sizes(struct: Datatype) -> tuple[int, ...]:
     """
     members = parse(struct.description).inner
     sizes = [_size(member) for member in members]
-    known = [size for size in sizes if size is not None]
-    if len(known) == len(sizes):
-        return tuple(known)
+    known_sizes = [size for size in sizes if size is not None]
+    if len(known_sizes) == len(sizes):
+        return tuple(known_sizes)
     return (struct.size // max(len(sizes), 1),) * len(sizes)
 
 
@@ -181,20 +181,20 @@ def _size_by(
         size = _PREDEFINED.get(tree.name, 0 if tree.name == "MPI_DATATYPE_NULL" else None)
         return None if size is None else value(size)
     if tree.name == "opaque" or tree.f90:
-        own = tree.arguments[-1 if tree.f90 else 0]
-        return value(own) if isinstance(own, int) else None
-    sizes = [_size_by(each, value, mul, add) for each in tree.inner]
-    known = [size for size in sizes if size is not None]
-    if len(known) < len(sizes):
+        own_argument = tree.arguments[-1 if tree.f90 else 0]
+        return value(own_argument) if isinstance(own_argument, int) else None
+    sizes = [_size_by(inner, value, mul, add) for inner in tree.inner]
+    known_sizes = [size for size in sizes if size is not None]
+    if len(known_sizes) < len(sizes):
         return None
     if tree.name == "struct":
-        pairs = zip(map(value, _list(tree, 0)), known, strict=True)
+        pairs = zip(map(value, _list(tree, 0)), known_sizes, strict=True)
         return reduce(add, (mul(n, size) for n, size in pairs), value(0))
     factors = _factors(tree)
     if factors is None:
         return None
     count = [reduce(add, map(value, terms), value(0)) for terms in factors]
-    return reduce(mul, count, known[0] if known else value(1))
+    return reduce(mul, count, known_sizes[0] if known_sizes else value(1))
 
 
 def _factors(tree: TypeTree) -> list[tuple[int, ...]] | None:

@@ -138,16 +138,16 @@ _TABLES = {
 
 
 def _check_indices(trace: Trace, value: Value, kind: Kind, where: str) -> None:
-    what, table = _TABLES[kind]
+    entry_name, table = _TABLES[kind]
     size = len(getattr(trace, table))
     for vec in vecs(value):
         if (low := vec.smallest()) is None or low < 0:
             for symbol in range(SPECIAL_MIN, SPECIAL_MAX):
                 if symbol != UNDEFINED and vec.find(symbol) is not None:
-                    raise ValueError(f"{where}: {special_name(symbol) or symbol} is no {what}")
+                    raise ValueError(f"{where}: {special_name(symbol) or symbol} is no {entry_name}")
         for index in vec.ends():
             if not 0 <= index < size:
-                raise ValueError(f"{where}: there is no {what} {index}: the table has {size}")
+                raise ValueError(f"{where}: there is no {entry_name} {index}: the table has {size}")
 
 
 _NAMES = {

@@ -100,9 +100,9 @@ def ranks(raw: object, fields: Fields) -> RankList:
     return ranklist
 
 
-def _parts(raw: object, what: str, *widths: int) -> tuple[Any, ...]:
+def _parts(raw: object, name: str, *widths: int) -> tuple[Any, ...]:
     if type(raw) is not tuple or (widths and len(raw) not in widths):
-        raise ValueError(f"{what} has a wrong number of parts")
+        raise ValueError(f"{name} has a wrong number of parts")
     return raw
 
 
@@ -134,17 +134,17 @@ MAX_FRAMES = 4096
 
 def signatures(raws: Iterable[object]) -> list[tuple[int, ...]]:
     """Decode a list of [outermost frames shared with the signature before, index into frames, ...]."""
-    result: list[tuple[int, ...]] = []
+    stacks: list[tuple[int, ...]] = []
     for raw in raws:
         shared, *frames = signature(raw, {}) or (MAX_FRAMES + 1,)
-        before = result[-1] if result else ()
+        before = stacks[-1] if stacks else ()
         if shared > len(before) or shared + len(frames) > MAX_FRAMES:
             raise ValueError(
-                f"signature {len(result)} shares more frames than its "
+                f"signature {len(stacks)} shares more frames than its "
                 f"predecessor has, or exceeds {MAX_FRAMES} frames"
             )
-        result.append((*frames, *before[len(before) - shared :]))
-    return result
+        stacks.append((*frames, *before[len(before) - shared :]))
+    return stacks
 
 
 def family(raw: object, fields: Fields) -> Family:
@@ -167,17 +167,17 @@ def datatype(raw: object, fields: Fields) -> Datatype:
 
 def arrays(raws: Iterable[object]) -> list[IntArray]:
     """Decode a list of [length, vec], [length, vec, 1] if relative, or [index] of an array to be summed."""
-    result: list[IntArray] = []
+    decoded: list[IntArray] = []
     for raw in raws:
         if type(raw) is tuple and len(raw) == 1:
-            if natural(raw[0]) >= len(result) or result[raw[0]].summed:
+            if natural(raw[0]) >= len(decoded) or decoded[raw[0]].summed:
                 raise ValueError(
-                    f"array {len(result)} is the sums of array {raw[0]}, which does not precede it"
+                    f"array {len(decoded)} is the sums of array {raw[0]}, which does not precede it"
                 )
-            result.append(result[raw[0]].sums())
+            decoded.append(decoded[raw[0]].sums())
         else:
-            result.append(array(raw, {}))
-    return result
+            decoded.append(array(raw, {}))
+    return decoded
 
 
 def array(raw: object, fields: Fields) -> IntArray:

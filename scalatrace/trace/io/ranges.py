@@ -82,8 +82,8 @@ class Ranges:
             for i, stat, limit in self._times:
                 h = stats.histograms[i]
                 if h is not None and not (h.min >= 0 and h.max < limit and h.mean < limit):
-                    what = f"{stat} of {h.min if h.min < 0 else max(h.max, h.mean):.4g}"
-                    raise ValueError(f"{self._name(event)} has {what}, not between 0 and 2^63 ns")
+                    described = f"{stat} of {h.min if h.min < 0 else max(h.max, h.mean):.4g}"
+                    raise ValueError(f"{self._name(event)} has {described}, not between 0 and 2^63 ns")
 
     def check_repeat(self, repeat: Elastic) -> None:
         """Check the trip counts of a node."""
@@ -138,7 +138,7 @@ class Ranges:
             return 1 if entry is not None and entry.kind == "self" else self._trace.nprocs  # not known
         if entry.kind == "self":
             return 1
-        return max(each.largest() or 1 for each in (entry.sizes, entry.remote_sizes) if each is not None)
+        return max(sizes.largest() or 1 for sizes in (entry.sizes, entry.remote_sizes) if sizes is not None)
 
     def _families(self, event: Event) -> int | Value:
         """Return the family of an event's communicator; the value of the parameter where calls differ."""
@@ -198,8 +198,8 @@ class Ranges:
     def _callers(self, path: Path) -> Iterator[int]:
         """Yield ranks that may take part in all nodes of a path, as long as there are not too many."""
         named = min(
-            (each for each in path if not isinstance(each, Vec)),
-            key=lambda each: len(each.ranks),
+            (repeat for repeat in path if not isinstance(repeat, Vec)),
+            key=lambda repeat: len(repeat.ranks),
             default=None,
         )
         for rank in self._trace.ranks if named is None else named.ranks:
@@ -216,13 +216,13 @@ class Ranges:
             comm = self._trace.communicator(families, rank)
             ends = encoding is not Encoding.XOR
             stored = separate_specials(vec, count).ends(count) if ends else _first(vec, count)
-            yield from ((comm.rank, len(comm.peers), each) for each in stored)
+            yield from ((comm.rank, len(comm.peers), peer) for peer in stored)
             return
         numbers = at(families, rank)
-        for each, family in zip(_first(vec, count), _first(numbers, count) if numbers else (), strict=False):
+        for peer, family in zip(_first(vec, count), _first(numbers, count) if numbers else (), strict=False):
             if family >= 0:
                 comm = self._trace.communicator(family, rank)
-                yield comm.rank, len(comm.peers), each
+                yield comm.rank, len(comm.peers), peer
 
 
 def _beyond_64_bits(value: Value) -> int | None:

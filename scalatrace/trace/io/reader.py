@@ -18,12 +18,14 @@ from scalatrace.files import read_file
 from scalatrace.garbage import without_collection
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.container import HEADER, Container, read_container
+from scalatrace.trace.io.symbolic import read_formulas
 from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.nodes import Node, Sequence
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram_columns import ColumnReader
 
-__all__ = ["MAX_NODE_DEPTH", "load", "loads"]
+__all__ = ["MAX_NODE_DEPTH", "load", "load_any", "load_symbolic", "loads"]
 
 MAX_NODE_DEPTH = check.MAX_NODE_DEPTH
 
@@ -39,13 +41,37 @@ def load(path: str | PathLike[str]) -> Trace:
     return loads(read_file(path), path)
 
 
+def load_symbolic(path: str | PathLike[str]) -> SymbolicTrace:
+    """Read the file of a symbolic trace (.stx).
+
+    Raises:
+        FormatError: as `load`, or the sizes of the trace are bound.
+    """
+    trace = load_any(path)
+    if isinstance(trace, SymbolicTrace):
+        return trace
+    raise FormatError("a trace, not formulas: write those with `extrapolate --symbolic`", path)
+
+
+def load_any(path: str | PathLike[str]) -> Trace | SymbolicTrace:
+    """Read the file of a trace, whether or not its sizes are bound. Raises FormatError as `load`."""
+    return _read(read_file(path), path)
+
+
 def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
     """Return the trace in a file's bytes; `path` is for messages. Raises FormatError."""
+    trace = _read(data, path)
+    if isinstance(trace, Trace):
+        return trace
+    raise FormatError("formulas, not a trace; run `scalatrace instantiate` first", path)
+
+
+def _read(data: bytes, path: str | PathLike[str]) -> Trace | SymbolicTrace:
     container = read_container(data, path)
     if container.part:
         raise FormatError("one part of a trace; run `scalatrace merge` on its folder first", path)
     if container.symbolic:
-        raise FormatError("formulas, not a trace; run `scalatrace instantiate` first", path)
+        return read_formulas(container.payload, fspath(path))
     with without_collection():
         return _Payload(container, fspath(path)).trace()
 

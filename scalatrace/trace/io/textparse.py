@@ -80,7 +80,7 @@ def parse(text: str, path: str | PathLike[str] = "") -> Trace:
     version, entries, nodes = _tree(text, where)
     if version != TEXT_VERSION:
         raise TextError(f"text form version {version}; this reader knows {TEXT_VERSION}", where, 1, 1)
-    builder = _Builder(where)
+    builder = _TextBuilder(where)
     for field, entry, place in entries:
         builder.add(field, entry, place)
     return builder.trace(nodes)
@@ -88,7 +88,7 @@ def parse(text: str, path: str | PathLike[str] = "") -> Trace:
 
 @cache
 def _parser() -> Lark:
-    return Lark(grammars.text("trace"), parser="lalr", transformer=_Plain(), maybe_placeholders=True)
+    return Lark(grammars.text("trace"), parser="lalr", transformer=_PlainForm(), maybe_placeholders=True)
 
 
 def _tree(text: str, path: str) -> Any:
@@ -113,7 +113,7 @@ def _place(place: Any) -> tuple[int, int]:
     return getattr(place, "line", 1) or 1, getattr(place, "column", 1) or 1
 
 
-class _Plain(Transformer[Any, Any]):
+class _PlainForm(Transformer[Any, Any]):
     """Callbacks from the grammar's rules to the file's plain form."""
 
     def INT(self, token: Token) -> Token:  # noqa: N802 - lark calls it by the terminal's name
@@ -329,7 +329,7 @@ _TABLES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 }
 
 
-class _Builder:
+class _TextBuilder:
     """Builder of a trace: collects tables, then looks names up in them."""
 
     def __init__(self, path: str) -> None:

@@ -16,18 +16,20 @@ __all__ = ["without_unused"]
 
 def without_unused(nodes: Iterable[Node]) -> list[Node]:
     """Return the nodes that some rank may run, in order; those without unused ones are the same objects."""
-    result: list[Node] = []
+    used: list[Node] = []
     for node in nodes:
         if _never_runs(node.repeat):
             continue
         if isinstance(node, Sequence) and node.nodes:
-            left = without_unused(node.nodes)
-            if not left:
+            used_nodes = without_unused(node.nodes)
+            if not used_nodes:
                 continue
-            if len(left) < len(node.nodes) or any(a is not b for a, b in zip(left, node.nodes, strict=True)):
-                node = replace(node, nodes=tuple(left))
-        result.append(node)
-    return result
+            if len(used_nodes) < len(node.nodes) or any(
+                a is not b for a, b in zip(used_nodes, node.nodes, strict=True)
+            ):
+                node = replace(node, nodes=tuple(used_nodes))
+        used.append(node)
+    return used
 
 
 def _never_runs(repeat: Elastic) -> bool:

@@ -12,9 +12,11 @@ import msgpack  # type: ignore[import-untyped]
 from scalatrace.errors import ScalatraceError
 from scalatrace.files import write_file
 from scalatrace.trace.io.container import pack_container
+from scalatrace.trace.io.symbolic import pack_formulas
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
@@ -25,7 +27,7 @@ from scalatrace.trace.values.histogram_columns import ColumnWriter, rounded
 __all__ = ["dumps", "pack_payload", "save"]
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+def save(trace: Trace | SymbolicTrace, path: str | PathLike[str], compress: bool = True) -> int:
     """Write a trace file in one step, so that no reader ever sees half of it; return its size in bytes.
 
     Args:
@@ -39,8 +41,10 @@ def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
     return write_file(path, dumps(trace, compress))
 
 
-def dumps(trace: Trace, compress: bool = True) -> bytes:
-    """Return the bytes of a trace's file, which `reader.loads` reads. Raises ScalatraceError as `save`."""
+def dumps(trace: Trace | SymbolicTrace, compress: bool = True) -> bytes:
+    """Return the bytes of a trace's file, which `reader` reads. Raises ScalatraceError as `save`."""
+    if isinstance(trace, SymbolicTrace):
+        return pack_container(pack_formulas(trace), compress, symbolic=True)
     return pack_container(pack_payload(trace), compress, streams=trace.has_streams)
 
 
@@ -54,13 +58,13 @@ def pack_payload(trace: Trace) -> bytes:
 
 def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
     """Yield each array; of sums, the index of what they are the sums of, if that comes before."""
-    known: dict[IntArray, int] = {}
+    first_index: dict[IntArray, int] = {}
     for i, array in enumerate(arrays):
-        known.setdefault(array, i)
+        first_index.setdefault(array, i)
         if not array.summed:
             yield (array.length, array.vec.terms, 1)[: 2 + array.relative]
             continue
-        plain = known.get(IntArray(array.length, array.vec, relative=array.relative))
+        plain = first_index.get(IntArray(array.length, array.vec, relative=array.relative))
         if plain is None and array.relative:
             raise ValueError(f"array {i} is of sums of a relative one that does not come before it")
         yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)

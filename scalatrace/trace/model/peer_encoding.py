@@ -17,18 +17,18 @@ class Encoding(IntEnum):
     MODULO = 2  # (peer - self) mod size
     XOR = 3  # peer ^ self
 
-    def decode(self, value: int, own: int, size: int) -> int:
+    def decode(self, value: int, rank: int, size: int) -> int:
         """Return the rank of an encoded peer; special values are unchanged."""
         if value < SPECIAL_MAX or self is Encoding.ABSOLUTE:
             return value
         if self is Encoding.RELATIVE:
-            return value + own
-        return (value + own) % size if self is Encoding.MODULO else value ^ own
+            return value + rank
+        return (value + rank) % size if self is Encoding.MODULO else value ^ rank
 
-    def encode(self, peer: int, own: int, size: int) -> int:
+    def encode(self, peer: int, rank: int, size: int) -> int:
         """Return the stored value of a peer."""
         if peer < SPECIAL_MAX or self is Encoding.ABSOLUTE:
             return peer
         if self is Encoding.RELATIVE:
-            return peer - own
-        return (peer - own) % size if self is Encoding.MODULO else peer ^ own
+            return peer - rank
+        return (peer - rank) % size if self is Encoding.MODULO else peer ^ rank

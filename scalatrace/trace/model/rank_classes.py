@@ -157,7 +157,7 @@ def equal_places(
         value at a place.
     """
     nplaces, nclasses = len(loop_class), 0
-    result = np.zeros(nplaces, dtype=np.int64)
+    numbers = np.zeros(nplaces, dtype=np.int64)
     try:
         for mine, part, around, coordinates in _alike(parts, place, loop_class, loops):
             like = np.zeros(len(mine), dtype=np.int64)
@@ -165,11 +165,11 @@ def equal_places(
                 first, like = distinct(np.array([like, np.broadcast_to(column, mine.shape)]))
                 if len(first) > max_classes:
                     return None
-            result[mine] = nclasses + like
+            numbers[mine] = nclasses + like
             nclasses += int(like.max()) + 1
     except (ScalatraceError, ValueError, RecursionError, _TooManyError):
         return None
-    return distinct(result[None])
+    return distinct(numbers[None])
 
 
 class _TooManyError(Exception):
@@ -259,21 +259,21 @@ def formula_totals(value: Formulas, ranks: Ints, counts: Ints, max_classes: int)
         UsageError: there are more of them, or more than MAX_EVALUATIONS values of a formula.
         FormatError: a formula has no value, too few, or a negative one.
     """
-    result = np.zeros(len(ranks), dtype=np.int64)
+    totals = np.zeros(len(ranks), dtype=np.int64)
     if not len(ranks):
-        return result
+        return totals
     loop_class = _loop_classes(value, ranks_of(ranks), ranks, max_classes)
     try:
         for mine, part, loops, place in _alike(value.parts, *_surroundings(value, ranks, loop_class)):
             if part is not None and part.formulas is not None and (part.shape != LOOPED or loops is not None):
-                result[mine] = _total(part, place, counts[mine], loops or (), max_classes)
+                totals[mine] = _total(part, place, counts[mine], loops or (), max_classes)
     except _TooManyError:
         raise UsageError(
             f"cannot count calls: more than {MAX_EVALUATIONS} values of a formula; extrapolate to fewer ranks"
         ) from None
     except (FormulaError, ValueError, RecursionError) as error:
         raise FormatError(f"corrupt trace: the formulas of a node's repeat fail: {error}") from None
-    return result
+    return totals
 
 
 def _total(

@@ -102,11 +102,11 @@ class IntArray:
         """The array itself; of a relative one, rank 0's."""
         return self.of(0)
 
-    def of(self, own: int) -> tuple[int, ...]:
+    def of(self, rank: int) -> tuple[int, ...]:
         """Return the array of a caller with this rank in the call's communicator."""
         listed = self.vec.first(self.length)
         if self.relative and self.length:
-            first = -own % self.length
+            first = -rank % self.length
             listed = listed[first:] + listed[:first]
         return (0, *accumulate(listed[:-1])) if self.summed and self.length else listed
 
@@ -263,12 +263,12 @@ def _cut(sizes: Vec, members: Vec, nprocs: int) -> list[tuple[int, ...]]:
     ranks = (members.constant,) if members.constant is not None else members.first(members.length or 0)
     if any(not 0 <= rank < nprocs and rank != UNDEFINED for rank in ranks):
         raise ValueError("a communicator has a member that is not a rank of the run")
-    groups, remaining, each = [], iter(ranks), iter(sizes)
-    left = len(ranks)
-    while left:
-        size = next(each, 0)
-        if not 0 < size <= left:
+    groups, remaining, sizes_left = [], iter(ranks), iter(sizes)
+    remaining_count = len(ranks)
+    while remaining_count:
+        size = next(sizes_left, 0)
+        if not 0 < size <= remaining_count:
             raise ValueError("the sizes of a family do not add up to its members")
         groups.append(tuple(islice(remaining, size)))
-        left -= size
+        remaining_count -= size
     return groups

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
@@ -159,6 +159,10 @@ class Trace(TraceTables):
         """Yield the event nodes, in order."""
         return events(self.nodes)
 
+    def rename_frames(self, name: Callable[[str], str]) -> Self:
+        """Return the trace with other texts of its frames."""
+        return replace(self, frames=[name(text) for text in self.frames])
+
     def participants(self, node: Node) -> RankList:
         """Return the ranks that take part in a node of this trace.
 
@@ -228,10 +232,10 @@ class Trace(TraceTables):
         phases = self.phases
         if self._run_load is None or self._run_load[0] is not phases or self._run_load[1] != self.load:
             self._run_load = phases, list(self.load), {}
-        known = self._run_load[2]
-        if index not in known:
-            known[index] = run_load(self, phases, index)
-        return known[index]
+        cached = self._run_load[2]
+        if index not in cached:
+            cached[index] = run_load(self, phases, index)
+        return cached[index]
 
     def load_factor(self, stat: str, rank: int) -> float:
         """Return the rank's total of a statistic over the mean total of the ranks; 1.0 without totals."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.callsite import Stack
@@ -22,7 +23,7 @@ from scalatrace.trace.model.tables import (
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["LOAD_STEPS", "OLD_LOAD_STEPS", "START", "TraceTables"]
+__all__ = ["LOAD_STEPS", "OLD_LOAD_STEPS", "START", "TraceHeader", "TraceTables"]
 
 T = TypeVar("T")
 
@@ -36,14 +37,37 @@ OLD_LOAD_STEPS = 4
 """Those of files that do not say how many."""
 
 
+@dataclass(kw_only=True)
+class TraceHeader:
+    """What a trace has whether or not its sizes are bound.
+
+    Attributes:
+        meta: "program", "mpi", "date", "options", ...
+        ops: the operations with their parameters.
+        stats: the statistics.
+    """
+
+    meta: dict[str, str] = field(default_factory=dict)
+    ops: list[Op] = field(default_factory=list)
+    stats: list[RecordedStat] = field(default_factory=list)
+
+    def rename_frames(self, name: Callable[[str], str]) -> Self:
+        """Return the trace with other texts of its frames."""
+        raise NotImplementedError
+
+    @cached_property
+    def stat_index(self) -> dict[str, int]:
+        """Statistic name -> index into `stats`."""
+        return {stat.name: i for i, stat in enumerate(self.stats)}
+
+
 @dataclass
-class TraceTables:
-    """Header and tables of a trace; see docs/reference/format.md for each field.
+class TraceTables(TraceHeader):
+    """Header and tables of a trace of one size; see docs/reference/format.md for each field.
 
     Attributes:
         nprocs: ranks of the run.
         ranks: the ranks that are in the trace; all of them unless given.
-        meta: "program", "mpi", "date", "options", ...
         ops, stats, frames, signatures, comms, types, strings, arrays, preds: the tables that nodes index.
         counts: operation name -> calls that were counted but not recorded.
     """
@@ -51,9 +75,6 @@ class TraceTables:
     nprocs: int
     _: KW_ONLY
     ranks: RankList = field(default_factory=RankList)
-    meta: dict[str, str] = field(default_factory=dict)
-    ops: list[Op] = field(default_factory=list)
-    stats: list[RecordedStat] = field(default_factory=list)
     frames: list[str] = field(default_factory=list)
     signatures: list[tuple[int, ...]] = field(default_factory=lambda: [()])
     comms: list[Family] = field(default_factory=list)
@@ -131,15 +152,15 @@ class TraceTables:
         """Return an entry of `strings`. Raises FormatError if it is missing."""
         return _entry(self.strings, index, "string")
 
-    def array(self, index: int, own: int = 0) -> tuple[int, ...]:
+    def array(self, index: int, rank: int = 0) -> tuple[int, ...]:
         """Return the values of an entry of `arrays` for a caller with this rank in the call's communicator.
 
         Raises FormatError when there is none.
         """
         array = self.stored_array(index)
-        key = index, own if array.relative else 0
+        key = index, rank if array.relative else 0
         if key not in self._arrays:
-            self._arrays[key] = array.of(own)
+            self._arrays[key] = array.of(rank)
         return self._arrays[key]
 
     def stored_array(self, index: int) -> IntArray:
@@ -160,13 +181,8 @@ class TraceTables:
         """(op, signature) -> index into `preds`."""
         return {pair: i for i, pair in enumerate(self.preds)}
 
-    @cached_property
-    def stat_index(self) -> dict[str, int]:
-        """Statistic name -> index into `stats`."""
-        return {stat.name: i for i, stat in enumerate(self.stats)}
 
-
-def _entry(table: list[T], index: int, what: str) -> T:
+def _entry(table: list[T], index: int, name: str) -> T:
     if not 0 <= index < len(table):
-        raise FormatError(f"there is no {what} {index}: the table has {len(table)}")
+        raise FormatError(f"there is no {name} {index}: the table has {len(table)}")
     return table[index]

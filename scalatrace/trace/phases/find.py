@@ -188,7 +188,7 @@ def _at_one_point(trace: Trace, partners: PhasePartners, taken: list[Taken]) -> 
     if not at_one_point(total - inside, inside, 0.0):
         return False
     runs = ((event, (ranks, n)) for event, classes in executions(trace) for ranks, n in classes)
-    calls = sum(each[1] * len(partners.of(event, [each])) for event, each in runs)
+    calls = sum(rank[1] * len(partners.of(event, [rank])) for event, rank in runs)
     return at_one_point(total - inside, inside, calls / len(trace.ranks))
 
 

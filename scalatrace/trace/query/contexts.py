@@ -44,7 +44,7 @@ def executions_after(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int]
     """
     events: dict[int, Event] = {}
     parts = _parts(trace, trace.nodes, rank, 1, events)
-    uses: Counter[tuple[_Part, int]] = Counter()
+    uses: Counter[tuple[_PartRun, int]] = Counter()
     pred, counts, budget = 0, Counter[tuple[int, int]](), iter(range(MAX_VISITED_NODES))
     for part in parts:
         pred = _run(part, pred, uses, counts, budget)
@@ -54,7 +54,7 @@ def executions_after(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int]
     return ((events[node], before, n) for (node, before), n in counts.items() if n)
 
 
-class _Part:
+class _PartRun:
     """A node as executed by one rank.
 
     Attributes:
@@ -67,7 +67,7 @@ class _Part:
     def __init__(self, event: int, key: int, repeats: Iterator[int], times: int | None) -> None:
         self.event, self.key = event, key
         self.repeats, self.times = repeats, times
-        self.parts: list[_Part] = []
+        self.parts: list[_PartRun] = []
         self.same = times is not None
         self.known: dict[int, tuple[Counts, int]] = {}
 
@@ -95,7 +95,7 @@ class _Part:
         return counts, pred
 
 
-def _part(trace: Trace, node: Node, rank: int, entry_count: int, events: dict[int, Event]) -> _Part | None:
+def _part(trace: Trace, node: Node, rank: int, entry_count: int, events: dict[int, Event]) -> _PartRun | None:
     n = runs(node.repeat, rank, entry_count)
     if n <= 0:
         return None
@@ -104,8 +104,8 @@ def _part(trace: Trace, node: Node, rank: int, entry_count: int, events: dict[in
     if isinstance(node, Event):
         events[id(node)] = node
         own_pred = trace.pred_index.get((node.op, node.signature), -1)
-        return _Part(id(node), own_pred, iter(repeats), repeats.constant)
-    loop = _Part(-1, -1, iter(repeats), repeats.constant)
+        return _PartRun(id(node), own_pred, iter(repeats), repeats.constant)
+    loop = _PartRun(-1, -1, iter(repeats), repeats.constant)
     loop.parts = _parts(trace, node.nodes, rank, n, events)
     loop.same = loop.same and all(part.same for part in loop.parts)
     return loop if loop.parts else None
@@ -113,13 +113,17 @@ def _part(trace: Trace, node: Node, rank: int, entry_count: int, events: dict[in
 
 def _parts(
     trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int, events: dict[int, Event]
-) -> list[_Part]:
+) -> list[_PartRun]:
     parts = (_part(trace, node, rank, entry_count, events) for node in nodes)
     return [part for part in parts if part is not None]
 
 
 def _run(
-    part: _Part, pred: int, uses: Counter[tuple[_Part, int]], counts: Counts, budget: Iterator[int]
+    part: _PartRun,
+    pred: int,
+    uses: Counter[tuple[_PartRun, int]],
+    counts: Counts,
+    budget: Iterator[int],
 ) -> int:
     """Count one entry of a part and return its last call. Raises TooLongError."""
     if next(budget, None) is None:

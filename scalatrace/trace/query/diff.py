@@ -123,7 +123,7 @@ def _first(
     Args:
         equal_calls: whether the calls are known to be equal.
     """
-    same, timed = _Same(left, right, rank, ignore), "times" not in ignore
+    are_equal, timed = _CallComparison(left, right, rank, ignore), "times" not in ignore
     first_of_times: Difference | None = None
     most = 0 if equal_calls else CALLS_TRIED // len(left.ranks)
     for n, (a, b) in enumerate(_pairs(left, right, rank), 1):
@@ -135,10 +135,10 @@ def _first(
                 f"loops of the traces differ and {calls} calls "
                 "are too many to compare one by one; record fewer steps"
             )
-        if a is None or b is None or not same(a, b):
+        if a is None or b is None or not are_equal(a, b):
             yield _difference(rank, n, a, b, timed), False
             return
-        if timed and first_of_times is None and not same.times(a, b):
+        if timed and first_of_times is None and not are_equal.times(a, b):
             first_of_times = _difference(rank, n, a, b, timed)
     if first_of_times is not None:
         yield first_of_times, True
@@ -158,11 +158,11 @@ def _difference(rank: int, event: int, a: Call | None, b: Call | None, timed: bo
 def _statistics(call: Call | None) -> tuple[Statistic, ...]:
     if call is None:
         return ()
-    known = ((stat.name, call.stat(stat.name)) for stat in call.place.trace.stats)
-    return tuple(Statistic(name, h.count, h.mean) for name, h in known if h is not None)
+    values = ((stat.name, call.stat(stat.name)) for stat in call.place.trace.stats)
+    return tuple(Statistic(name, h.count, h.mean) for name, h in values if h is not None)
 
 
-class _Same:
+class _CallComparison:
     """Comparison of calls without their times, and of times, with a cache of equal pairs."""
 
     def __init__(self, left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> None:

@@ -119,8 +119,8 @@ class Factors:
 
     def check(self, trace: Trace) -> None:
         """Raise UsageError when a rule holds for no call of a trace."""
-        known = [(trace.ops[leaf.op].name, trace.stack(leaf.signature)) for leaf in trace.leaves()]
-        unused = [rule for rule in self.rules if not any(rule.holds(op, stack) for op, stack in known)]
+        sites = [(trace.ops[leaf.op].name, trace.stack(leaf.signature)) for leaf in trace.leaves()]
+        unused = [rule for rule in self.rules if not any(rule.holds(op, stack) for op, stack in sites)]
         if unused:
             raise UsageError(f"no call of the trace is at {', '.join(map(str, unused))}")
 

@@ -44,12 +44,12 @@ class Means:
         self._whole: dict[int, float] = {}
         index, total = trace.stat_index.get(stat), 0.0
         for leaf in trace.leaves() if index is not None else ():
-            known = [(s.pred, h) for s in leaf.stats if (h := s.histograms[index or 0]) and h.count]
-            for pred, histogram in known:
+            histograms = [(s.pred, h) for s in leaf.stats if (h := s.histograms[index or 0]) and h.count]
+            for pred, histogram in histograms:
                 self._means[id(leaf), pred] = histogram.total / histogram.count
-            if known:
-                sum_of_leaf = sum(h.total for _, h in known)
-                self._whole[id(leaf)] = sum_of_leaf / sum(h.count for _, h in known)
+            if histograms:
+                sum_of_leaf = sum(h.total for _, h in histograms)
+                self._whole[id(leaf)] = sum_of_leaf / sum(h.count for _, h in histograms)
                 total += sum_of_leaf
         self.per_rank = total / len(trace.ranks)
 
@@ -115,14 +115,14 @@ class MeanTimes:
     def of_rank(self, rank: int) -> Callable[[Call], float]:
         """Return a function that gives the time of a call of the rank, ns; 0 where none was recorded."""
         factor = self._scale * self._loads.over_means(rank)
-        known: dict[tuple[CompiledEvent, int], float] = {}
+        means: dict[tuple[CompiledEvent, int], float] = {}
 
         def of(call: Call) -> float:
             key = call.place, call.pred
-            ns = known.get(key)
+            ns = means.get(key)
             if ns is None:
                 histogram = call.stat(self._stat)
-                ns = known[key] = max(0.0, histogram.mean * factor) if histogram else 0.0
+                ns = means[key] = max(0.0, histogram.mean * factor) if histogram else 0.0
             return ns
 
         return of

@@ -163,24 +163,24 @@ def thread_requests(trace: Trace, rank: int, limit: int = MAX_WALKED) -> Iterato
             f"rank {rank} has several threads and more than {limit} calls: finding the requests that they "
             "start is limited to so many; record fewer steps"
         )
-    made = {
+    creators = {
         thread: [call for call in trace.walk(rank, thread) if _role(call.op) is RequestRole.MAKES]
         for thread in trace.threads
     }
     for thread in trace.threads:
-        yield from _uses_of_thread(trace.walk(rank, thread), made)
+        yield from _uses_of_thread(trace.walk(rank, thread), creators)
 
 
-def _uses_of_thread(walk: Iterator[Call], made: dict[int, list[Call]]) -> Iterator[RequestUse]:
+def _uses_of_thread(walk: Iterator[Call], made_by_thread: dict[int, list[Call]]) -> Iterator[RequestUse]:
     live, foreign = LiveRequests[Call](_is_persistent), ForeignNames()
 
     def creator_of(name: int) -> Call | None:
         if not is_foreign(name):
-            own = live.at((name,))
-            return own[0] if own else None
+            of_thread = live.at((name,))
+            return of_thread[0] if of_thread else None
         thread, ordinal = foreign.resolve(name)
-        others = made.get(thread, [])
-        return others[ordinal] if 0 <= ordinal < len(others) else None
+        of_others = made_by_thread.get(thread, [])
+        return of_others[ordinal] if 0 <= ordinal < len(of_others) else None
 
     for call in walk:
         role = _role(call.op)

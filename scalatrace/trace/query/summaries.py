@@ -28,16 +28,16 @@ def summarised_names(trace: TraceTables, event: Event) -> Iterator[str]:
             yield name
 
 
-def summarised(trace: Trace, which: Callable[[str, str], bool] = lambda op, name: True) -> tuple[str, ...]:
+def summarised(trace: Trace, chosen: Callable[[str, str], bool] = lambda op, name: True) -> tuple[str, ...]:
     """Return the summarised parameters of a trace, as `Alltoallv.sendcounts`, in order of their names.
 
     Args:
-        which: called with operation and parameter; leaves out those for which it is false.
+        chosen: called with operation and parameter; leaves out those for which it is false.
     """
     names: set[str] = set()
     for leaf in trace.leaves():
         op = trace.ops[leaf.op].name
-        names.update(f"{op}.{name}" for name in summarised_names(trace, leaf) if which(op, name))
+        names.update(f"{op}.{name}" for name in summarised_names(trace, leaf) if chosen(op, name))
     return tuple(sorted(names))
 
 

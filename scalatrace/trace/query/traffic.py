@@ -40,13 +40,13 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
         LimitError: very many ranks have different parameters or trip counts.
     """
     check_countable(trace)
-    left = MAX_VISITS
+    remaining = MAX_VISITS
     for event, classes in executions(trace):
         for ranks, n in classes:
             equal_bytes = _same_bytes(trace, event, ranks)
             if equal_bytes is None:
-                left -= len(ranks)
-                if left < 0:
+                remaining -= len(ranks)
+                if remaining < 0:
                     check_visits(trace)  # raises with the number of visits
                 equal_bytes = [RankList([rank]) for rank in ranks]
             for members in equal_bytes:

@@ -52,16 +52,16 @@ class UnfinishedCall:
 
 def unfinished_calls(trace: TraceTables) -> dict[int, list[UnfinishedCall]]:
     """Return the calls of each rank, one per thread; entries that are damaged are left out."""
-    result = {}
+    unfinished = {}
     for name, value in trace.meta.items():
         rank = name.removeprefix(UNFINISHED)
         if rank == name or not rank.isdecimal():
             continue
         try:
-            result[int(rank)] = [_call(entry, trace.nprocs) for entry in json.loads(value)]
+            unfinished[int(rank)] = [_call(entry, trace.nprocs) for entry in json.loads(value)]
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
-    return dict(sorted(result.items()))
+    return dict(sorted(unfinished.items()))
 
 
 def awaited_ranks(calls: Mapping[int, Collection[UnfinishedCall]]) -> dict[int, list[int]]:
@@ -102,10 +102,10 @@ def _call(entry: Mapping[str, Any], nprocs: int) -> UnfinishedCall:
 
 
 def _ranks(text: str, nprocs: int) -> frozenset[int]:
-    result: set[int] = set()
+    ranks: set[int] = set()
     for run in _RUN.finditer(text):
-        result.update(range(int(run[1]), min(int(run[2] or run[1]) + 1, nprocs)))
-    return frozenset(result)
+        ranks.update(range(int(run[1]), min(int(run[2] or run[1]) + 1, nprocs)))
+    return frozenset(ranks)
 
 
 def _text(op: str, entry: Mapping[str, Any], requests: list[Mapping[str, Any]]) -> str:

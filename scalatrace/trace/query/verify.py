@@ -139,10 +139,10 @@ def _verify_rank(trace: Trace, rank: int, path: Path, prefix: bool, result: Veri
 def _differences(
     trace: Trace, rank: int, log: FlatLog, prefix: bool, counter: list[int]
 ) -> Iterator[LogProblem]:
-    same = _Same(trace, rank, log)
+    are_equal = _LoggedComparison(trace, rank, log)
     n = 0
     for call, flat in _pairs(trace, rank, log, prefix):
-        if flat is None or call is None or not same(flat, call):
+        if flat is None or call is None or not are_equal(flat, call):
             counter[0] = n
             logged = _render_flat(log, flat) if flat is not None else ""
             walked = render(call) if call is not None else ""
@@ -181,7 +181,7 @@ def _pairs(
         yield from ((None, flat) for flat in calls)
 
 
-class _Same:
+class _LoggedComparison:
     """Comparison of logged and walked calls, with a cache of equal pairs."""
 
     def __init__(self, trace: Trace, rank: int, log: FlatLog) -> None:

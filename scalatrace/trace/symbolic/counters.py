@@ -16,6 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from scalatrace.arrays import Ints
+from scalatrace.formula import FUNCTIONS
+from scalatrace.trace.symbolic.grid import GRID_NAMES
 from scalatrace.trace.values.vec import Vec
 
 MAX_RUNS = 1 << 16
@@ -24,12 +26,16 @@ MAX_RUNS = 1 << 16
 NAMED = 4
 """Loops whose counters formulas may use, from the innermost outwards."""
 
-__all__ = ["NAMED", "Chain", "chain_of", "counter_names", "is_counter"]
+__all__ = ["NAMED", "RESERVED", "Chain", "chain_of", "counter_names", "is_counter"]
 
 
 def counter_names(levels: int) -> tuple[str, ...]:
     """Return the counters of `depth` loops, the innermost first: iteration, iterations left."""
     return tuple(f"{letter}{n}" for n in range(1, min(levels, NAMED) + 1) for letter in "il")
+
+
+RESERVED = GRID_NAMES.union(["P", "r", "i", *counter_names(NAMED), "choose", "item", *FUNCTIONS])
+"""Names that formulas use themselves."""
 
 
 def is_counter(name: str) -> bool:

@@ -11,6 +11,9 @@ from typing import Any
 NAMES = ("X", "Y", "Z", "W")
 """Names of the sizes; coordinates have the same in small letters."""
 
+GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
+"""Sizes of a grid, and a rank's coordinates in it."""
+
 
 @dataclass(frozen=True)
 class Grid:
@@ -46,10 +49,10 @@ class Grid:
 
         ranks = np.arange(self.nprocs, dtype=np.int64)
         places = np.unravel_index(ranks, self.dims, order="F" if self.column_major else "C")
-        result: dict[str, Any] = dict(zip(self.sizes, self.dims, strict=True))
-        result |= {"P": self.nprocs, "r": ranks}
-        result |= {name: place.astype(np.int64) for name, place in zip(self.coords, places, strict=True)}
-        return result
+        columns: dict[str, Any] = dict(zip(self.sizes, self.dims, strict=True))
+        columns |= {"P": self.nprocs, "r": ranks}
+        columns |= {name: place.astype(np.int64) for name, place in zip(self.coords, places, strict=True)}
+        return columns
 
     @cached_property
     def axes(self) -> dict[str, Any]:
@@ -57,13 +60,13 @@ class Grid:
         import numpy as np
 
         count = len(self.dims)
-        result = dict(self.columns)
+        axes = dict(self.columns)
         for axis, (name, side) in enumerate(zip(self.coords, self.dims, strict=True)):
             shape = [1] * count
             shape[count - 1 - axis if self.column_major else axis] = side
-            result[name] = np.arange(side, dtype=np.int64).reshape(shape)
-        result["r"] = self.columns["r"].reshape(self.shape)
-        return result
+            axes[name] = np.arange(side, dtype=np.int64).reshape(shape)
+        axes["r"] = self.columns["r"].reshape(self.shape)
+        return axes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -72,20 +75,20 @@ class Grid:
 
     def place(self, rank: int) -> dict[str, int]:
         """Return the values of the names in formulas for one rank."""
-        result = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
+        place = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
         names = list(zip(self.coords, self.dims, strict=True))
         remainder = rank
         for name, side in names if self.column_major else reversed(names):
-            remainder, result[name] = divmod(remainder, side)
-        return result
+            remainder, place[name] = divmod(remainder, side)
+        return place
 
     def rank(self, place: Sequence[int]) -> int:
         """Return the rank at a place."""
-        result = 0
+        rank = 0
         pairs = list(zip(place, self.dims, strict=True))
         for x, side in reversed(pairs) if self.column_major else pairs:
-            result = result * side + x
-        return result
+            rank = rank * side + x
+        return rank
 
     def __str__(self) -> str:
         text = "x".join(map(str, self.dims))

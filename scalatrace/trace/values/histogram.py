@@ -55,12 +55,12 @@ class Bin(NamedTuple):
         if self.max <= self.min:
             return share * self.mean
         below = self._share_below_mean
-        low, result = min(share, below), 0.0
+        low, total = min(share, below), 0.0
         if low > 0:
-            result = self.min * low + (self.mean - self.min) * low * low / (2 * below)
+            total = self.min * low + (self.mean - self.min) * low * low / (2 * below)
         if (high := share - low) > 0:
-            result += self.mean * high + (self.max - self.mean) * high * high / (2 * (1 - below))
-        return result
+            total += self.mean * high + (self.max - self.mean) * high * high / (2 * (1 - below))
+        return total
 
     @property
     def _share_below_mean(self) -> float:
@@ -106,10 +106,10 @@ class Histogram:
     def _bin_at(self, quantile: float) -> Bin:
         """Return the bin in which the sample of a quantile from 0 to below 1 lies."""
         bins = self.drawn_bins
-        left = quantile * sum(b.count for b in bins)
+        remaining = quantile * sum(b.count for b in bins)
         for b in bins:
-            left -= b.count
-            if left < 0:
+            remaining -= b.count
+            if remaining < 0:
                 return b
         return bins[-1]
 

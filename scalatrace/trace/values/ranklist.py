@@ -77,9 +77,9 @@ class RankList:
         if type(terms) is not tuple:
             raise ValueError("a ranklist is an integer or an array")
         first, last = _bounds(terms, 0) if terms else (0, -1)  # also checks the types
-        known = _REMEMBERED.get((terms, limit))
-        if known is not None:
-            return known
+        remembered = _REMEMBERED.get((terms, limit))
+        if remembered is not None:
+            return remembered
         if first < 0 or last >= limit:
             raise ValueError(f"a ranklist reaches from {first} to {last}, outside 0..{limit - 1}")
         result = cls.from_runs(chain.from_iterable(_expand(term) for term in terms))
@@ -200,16 +200,16 @@ def _join(runs: list[Run]) -> Iterator[Run]:
 
 
 def _common(a: tuple[Run, ...], b: tuple[Run, ...]) -> list[Run]:
-    result, i, j = [], 0, 0
+    terms, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         start, stop = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
         if start < stop:
-            result.append((start, stop))
+            terms.append((start, stop))
         if a[i][1] < b[j][1]:
             i += 1
         else:
             j += 1
-    return result
+    return terms
 
 
 def _holes(runs: tuple[Run, ...]) -> tuple[Run, ...]:

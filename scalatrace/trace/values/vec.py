@@ -399,17 +399,17 @@ def _loop_ends(term: Term, n: int | None) -> tuple[list[int], int]:
     """Smallest and largest of up to n values of a loop and of its rest, and how many values there were."""
     trip_count, stride, *inner = term
     content = tuple(inner)
-    used, whole, remainder = 0, max(1, trip_count), 0
+    used, turns, remainder = 0, max(1, trip_count), 0
     if n is not None:
         length = sum(_length(t) for t in content)
         used = min(n, trip_count * length) if trip_count else n
-        whole, remainder = divmod(used, length)
+        turns, remainder = divmod(used, length)
     ends_of_loop: list[int] = []
-    if whole and (ends := _ends(content)):
-        reach = stride * (whole - 1)
+    if turns and (ends := _ends(content)):
+        reach = stride * (turns - 1)
         ends_of_loop = [ends[0] + min(0, reach), ends[1] + max(0, reach)]
     if remainder:
-        ends_of_loop += [end + stride * whole for end in _ends(content, remainder)]
+        ends_of_loop += [end + stride * turns for end in _ends(content, remainder)]
     return ends_of_loop, used
 
 

@@ -6,9 +6,12 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import prod
+from pathlib import Path
 
 import pytest
 
+import scalatrace
+from scalatrace.cli import main
 from scalatrace.codegen.builders.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.sets.grid_formulas import ExprTranslator
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -21,8 +24,8 @@ from scalatrace.errors import UsageError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.formula import FUNCTIONS, Called, Const, evaluate, parse_number
 from scalatrace.formula.functions import diagonal
-from scalatrace.trace.model.rules import Field, Model, ParamRule, Rule, StatRule
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.symbolic import Field, ParamRule, Rule, StatRule, SymbolicTrace
+from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL
 from support.calls import IssuedCall, call
@@ -46,12 +49,12 @@ LINES = [(4,), (5,), (6,), (8,)]
 
 
 @cache
-def halos(wrap: bool) -> Model:
+def halos(wrap: bool) -> SymbolicTrace:
     """A halo exchange on a plane."""
     return model(halo(wrap), PLANES)
 
 
-def model(body: Body, small: list[tuple[int, ...]], n: int = 0, groups: bool = False) -> Model:
+def model(body: Body, small: list[tuple[int, ...]], n: int = 0, groups: bool = False) -> SymbolicTrace:
     traces = [trace_of(body, dims, n, groups) for dims in small]
     return model_of(traces, small)[1]
 
@@ -62,12 +65,13 @@ DOUBLES = ParamRule(
 """Counts of a model are elements of this datatype."""
 
 
-def typed(found: Model) -> Model:
+def typed(found: SymbolicTrace) -> SymbolicTrace:
     """The model with datatypes, which made-up traces lack."""
-    ops = {
-        op: tuple(p for pair in params for p in (pair, *([("datatype", Kind.TYPE)] * (pair[0] == "count"))))
-        for op, params in found.ops.items()
-    }
+    datatype = [("datatype", Kind.TYPE)]
+    ops = [
+        Op(op.name, tuple(p for pair in op.params for p in (pair, *(datatype * (pair[0] == "count")))))
+        for op in found.ops
+    ]
     return replace(found, ops=ops, nodes=tuple(map(_typed, found.nodes)))
 
 
@@ -348,3 +352,20 @@ def test_any_tag(border: bool) -> None:
     found = typed(model(ring(border), LINES))
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     assert ("USING TAG 2" in text) == border
+
+
+@pytest.mark.parametrize(
+    "options", [["--times", "drawn"], ["--absolute-ranks"], ["--at", "Irecv", "bytes=2"]]
+)
+def test_sizes_of_the_command_line_bind_formulas(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, bound = typed(halos(True)), tmp_path / "42.st"
+    found = replace(found, nodes=tuple(rule for rule in found.nodes if rule.op != "Allreduce"))
+    scalatrace.save(found, formulas := tmp_path / "app.stx")
+    scalatrace.save(of_model(found, 42, (6, 7)).trace, bound)
+    texts = []
+    for words in ([str(bound)], [str(formulas), "--dims", "6x7"]):
+        assert main(["generate", *words, "--to", "c", *options]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scalatrace.codegen.builders.tables import ProgramTables
 from scalatrace.formula import Const
 from scalatrace.formula.domain import Domain
-from scalatrace.trace.model.rules import CYCLE
+from scalatrace.trace.model.symbolic import CYCLE
 from scalatrace.trace.model.tables import Kind
 
 

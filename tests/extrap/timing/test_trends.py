@@ -15,7 +15,7 @@ from scalatrace.extrap.timing.trends import Rows, State, Trends
 from scalatrace.operations import may_wait
 from scalatrace.stats.forms import Points
 from scalatrace.stats.trend_test import confirmed_trend
-from scalatrace.trace.model.rules import Model
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from support.timed_models import noisy_histogram, timed_model
 
 RANKS = (8, 16, 32, 64)
@@ -29,7 +29,7 @@ def rows(
     return tuple((noisy_histogram(time(n), 20 * n, noise, seed + n),) for n in ranks)
 
 
-def mean(model: Model, op: str, nprocs: int, choice: str | None = None) -> float:
+def mean(model: SymbolicTrace, op: str, nprocs: int, choice: str | None = None) -> float:
     """Return the mean of the first statistic in a result."""
     by_op = {rule.op: rule.stats[0].histograms for rule in model.nodes}
     (histogram,) = Times(model, nprocs, Trends(model, choice))(op, by_op[op])

@@ -10,13 +10,13 @@ import pytest
 
 from scalatrace import extrap
 from scalatrace.cli import main
-from scalatrace.extrap.stx import save
 from scalatrace.formula import parse_number
 from scalatrace.predict.models.closed import NotClosedError, places
 from scalatrace.predict.models.program import program_time
 from scalatrace.predict.models.symbols import P, as_sympy
 from scalatrace.predict.platform import AlgorithmRule, Network, Platform, Segment
-from scalatrace.trace.model.rules import Model
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call
 from support.grids import Rank, rows_and_columns, steps, trace_of
@@ -69,7 +69,7 @@ def expected(calls: list[IssuedCall], nranks: int) -> float:
     return total
 
 
-def model_of(body: object, grids: list[tuple[int, int]], n: int = 0, groups: bool = False) -> Model:
+def model_of(body: object, grids: list[tuple[int, int]], n: int = 0, groups: bool = False) -> SymbolicTrace:
     _, model, _ = extrap.model_of([trace_of(body, dims, n, groups) for dims in grids])  # type: ignore[arg-type]
     return model
 

@@ -55,16 +55,16 @@ class CollectiveEmitter:
 
     def messages(self, step: str, comm: CommunicatorTasks) -> t.Statement:
         """Return a step as messages between each pair of tasks, all at once."""
-        tasks, root, others = self._tasks(comm), self._root(comm), self._others(comm)
+        tasks, root, peers = self._tasks(comm), self._root(comm), self._others(comm)
         nbytes = mul(comm.size, comm.nbytes) if step == "multicast all" else comm.nbytes
 
         def send(source: t.Tasks, target: t.Tasks) -> t.Statement:
             return t.Send(source, _message(nbytes), target, asynchronous=True)
 
         wait = t.Await(tasks)
-        spread = (send(root, others), wait)
+        spread = (send(root, peers), wait)
         gathered = (
-            send(writing.without(others, root.task) if others == t.AllOthers() else others, root),
+            send(writing.without(peers, root.task) if peers == t.AllOthers() else peers, root),
             wait,
         )
         match step:

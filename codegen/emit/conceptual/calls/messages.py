@@ -82,14 +82,14 @@ class MessageEmitter:
         parts += [] if channel is None else [self.sets.translate(channel)]
         if (single := self.sets.single(tasks)) is not None:
             parts = [self.sets.at(e, single) if RANK in names_in(e) else e for e in parts]
-        each = RANK in names_in(*parts[1:])
-        task = "s" if each else "t"
+        by_rank = RANK in names_in(*parts[1:])
+        task = "s" if by_rank else "t"
         actors: t.Tasks = t.OneTask(t.Variable(task))
-        if not each:
+        if not by_rank:
             actors = self.sets.tasks(tasks, named=RANK in names_in(parts[0]), target=not sends)
         to, size, *tag = (writing.expr(e, task) for e in parts)
         statement = transfer(sends, actors, size, tag[0] if tag else None, to, later)
-        if each:
+        if by_rank:
             cond = self.sets.condition(tasks)
             body = statement if cond == TRUE else t.If(writing.cond(cond, task), t.Block((statement,)))
             last = t.BinaryOperation("-", t.Variable("num_tasks"), t.Integer(1))

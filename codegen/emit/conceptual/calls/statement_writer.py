@@ -111,7 +111,12 @@ class StatementWriter:
         )
         last = t.Comments(above=tuple(self._comments))
         end = (t.Synchronize(everyone, comments=last), t.Log(t.OneTask(t.Integer(0)), (seconds,)))
-        parts = (*((each,) for each in assertions), start, *((each,) for each in self._statements), end)
+        parts = (
+            *((sentence,) for sentence in assertions),
+            start,
+            *((sentence,) for sentence in self._statements),
+            end,
+        )
         comments = t.Comments(above=(f"Communication benchmark{title}, for {size}.",))
         return t.ProgramTree(tuple(headers), tuple(map(t.Sentence, parts)), comments=comments)
 

@@ -90,12 +90,12 @@ def draw(duration: Duration) -> t.Expr:
     return _alternatives(sorted(bins, key=lambda b: -b.count), sum(b.count for b in bins))
 
 
-def _alternatives(bins: Sequence[Bin], left: int) -> t.Expr:
+def _alternatives(bins: Sequence[Bin], count: int) -> t.Expr:
     first, *later = bins
     if not later:
         return _within(first)
-    share = min(_RESOLUTION - 1, max(1, round(_RESOLUTION * first.count / left)))
-    alternatives = _alternatives(later, left - first.count)
+    share = min(_RESOLUTION - 1, max(1, round(_RESOLUTION * first.count / count)))
+    alternatives = _alternatives(later, count - first.count)
     return t.Conditional(
         _within(first), t.NumberComparison("<", _uniform(0, _RESOLUTION), t.Integer(share)), alternatives
     )

@@ -67,10 +67,10 @@ def numbers(values: Sequence[int]) -> t.Range:
 
 def total(terms: Sequence[t.Expr]) -> t.Expr:
     """Return the sum of terms."""
-    result, *addends = terms
+    written, *addends = terms
     for term in addends:
-        result = t.BinaryOperation("+", result, term)
-    return result
+        written = t.BinaryOperation("+", written, term)
+    return written
 
 
 def expr(e: Expr, task: str = "t") -> t.Expr:
@@ -78,30 +78,30 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
     key = e, task
     if key in _written:
         return _written[key]
-    result: t.Expr
+    written: t.Expr
     match e:
         case Const(value):
-            result = NO_TASK if is_symbol(value) else integer(value)
+            written = NO_TASK if is_symbol(value) else integer(value)
         case Var(name):
-            result = t.Variable(task if name == RANK else name)
+            written = t.Variable(task if name == RANK else name)
         case Called(name, arguments):
-            result = t.FunctionCall(name.upper(), tuple(expr(a, task) for a in arguments))
+            written = t.FunctionCall(name.upper(), tuple(expr(a, task) for a in arguments))
         case Binary(op, a, b) if op in OPERATORS:
-            result = t.BinaryOperation(OPERATORS[op], expr(a, task), expr(b, task))
+            written = t.BinaryOperation(OPERATORS[op], expr(a, task), expr(b, task))
         case Choose(c, a, b):
-            result = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
+            written = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
         case Item(table, Search(starts, index)):
             if len(table) > MAX_ENTRIES:
                 raise GenerateError(f"{len(table)} pieces of values follow no formula (limit {MAX_ENTRIES})")
-            result = _pieces(table, (0, *starts), expr(index, task))
+            written = _pieces(table, (0, *starts), expr(index, task))
         case Item(table, index):
-            result = _table(table, expr(index, task))
+            written = _table(table, expr(index, task))
         case _:
             raise GenerateError(f"no expression of the language means {e}")
     if len(_written) >= MAX_WRITTEN:
         _written.clear()
-    _written[key] = result
-    return result
+    _written[key] = written
+    return written
 
 
 def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
@@ -116,10 +116,10 @@ def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
                 f"{len(table)} values ({len(places)} different) follow no formula (limit {MAX_ENTRIES})"
             )
         return _pieces(table, range(len(table)), index)
-    result = expr(Const(last))
+    written = expr(Const(last))
     for value in reversed(rarer):
-        result = t.Conditional(expr(Const(value)), _is_in(index, places[value]), result)
-    return result
+        written = t.Conditional(expr(Const(value)), _is_in(index, places[value]), written)
+    return written
 
 
 def _pieces(values: tuple[int, ...], starts: Sequence[int], index: t.Expr) -> t.Expr:
@@ -149,10 +149,10 @@ def cond(c: Cond, task: str = "t") -> t.Rel:
         case Compare(op, a, b):
             return t.NumberComparison(RELATIONS[op], expr(a, task), expr(b, task))
         case AllOf(parts) | AnyOf(parts):
-            result, *operands = (cond(part, task) for part in parts)
+            written, *operands = (cond(part, task) for part in parts)
             for operand in operands:
-                result = t.Logical(isinstance(c, AllOf), result, operand)
-            return result
+                written = t.Logical(isinstance(c, AllOf), written, operand)
+            return written
         case Member(e, values, outside):
             return _is_in(expr(e, task), values, outside)
 

@@ -79,16 +79,16 @@ class PendingRequests:
             return True
         ended = set(range(len(live))) if ages is None else {len(live) - 1 - age for age in ages if age >= 0}
         was_active = any(request.active for request in live)
-        left = []
+        pending = []
         for i, request in enumerate(live):
             if i not in ended:
-                left.append(request)
+                pending.append(request)
             elif request.created_by is not None and not free:
-                left.append(EmittedRequest(request.created_by, False))
-        self.live[rank] = tuple(left)
+                pending.append(EmittedRequest(request.created_by, False))
+        self.live[rank] = tuple(pending)
         if not was_active and ages != ():
             self.idle.add(rank)
-        return was_active and not any(request.active for request in left)
+        return was_active and not any(request.active for request in pending)
 
     def carried(self, before: PendingRequests, ranks: RankList) -> PendingRequests | None:
         """Return the state at the start of later iterations if they complete requests of earlier ones."""
@@ -100,16 +100,16 @@ class PendingRequests:
 
     def looped(self, before: PendingRequests, head: PendingRequests, rank: int, times: int | None) -> None:
         """Set the state of a rank after a loop, from the states before it and at its head."""
-        old, new = before.live[rank], self.live[rank]
-        if head.live[rank] != old:
-            self.live[rank] = new if new == head.live[rank] and times else None
+        earlier, later = before.live[rank], self.live[rank]
+        if head.live[rank] != earlier:
+            self.live[rank] = later if later == head.live[rank] and times else None
             return
-        if old == new:
+        if earlier == later:
             return
-        grown = old is not None and new is not None and new[: len(old)] == old
-        if grown and times is not None and old is not None and new is not None:
-            more = new[len(old) :] * times
-            self.live[rank] = (*old, *more) if len(more) < MAX_REQUESTS else None
+        grown = earlier is not None and later is not None and later[: len(earlier)] == earlier
+        if grown and times is not None and earlier is not None and later is not None:
+            more = later[len(earlier) :] * times
+            self.live[rank] = (*earlier, *more) if len(more) < MAX_REQUESTS else None
         else:
             self.live[rank] = None
 

@@ -35,13 +35,15 @@ def rebuilt(node: Kind, part: Callable[[t.SyntaxNode], t.SyntaxNode]) -> Kind:
     for name in FIELDS[type(node)]:
         value = getattr(node, name)
         if isinstance(value, t.SyntaxNode):
-            new: Any = part(value)
-            if new is not value:
-                changed[name] = new
+            rebuilt_value: Any = part(value)
+            if rebuilt_value is not value:
+                changed[name] = rebuilt_value
         elif isinstance(value, tuple):
-            new = tuple(part(each) if isinstance(each, t.SyntaxNode) else each for each in value)
-            if any(map(is_not, new, value)):
-                changed[name] = new
+            rebuilt_value = tuple(
+                part(member) if isinstance(member, t.SyntaxNode) else member for member in value
+            )
+            if any(map(is_not, rebuilt_value, value)):
+                changed[name] = rebuilt_value
     return replace(node, **changed) if changed else node
 
 
@@ -69,7 +71,11 @@ class TreeSubstitution:
         if self.variable not in list_variables(node):
             return node
         if isinstance(node, t.ForEach):  # its variable may hide one of the same name
-            values = {each: value for each, value in self.values.items() if node.variable not in free(each)}
+            values = {
+                replaced: value
+                for replaced, value in self.values.items()
+                if node.variable not in free(replaced)
+            }
             return rebuilt(node, TreeSubstitution(self.variable, values).apply)
         if isinstance(node, t.Variable):
             return self.values.get(node, node)

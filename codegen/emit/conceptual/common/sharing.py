@@ -33,7 +33,9 @@ def share_expressions(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, with repeated expressions of loop variables bound by LET."""
     taken = all_bound(program) | list_variables(program)
     prefixes = (PREFIX + n * "_" for n in count())
-    prefix = next(each for each in prefixes if not any(name.startswith(each) for name in taken))
+    prefix = next(
+        candidate for candidate in prefixes if not any(name.startswith(candidate) for name in taken)
+    )
     sharing = _LoopSharing(prefix)
     return rebuilt(program, lambda part: sharing.statement(part, frozenset()))
 
@@ -41,14 +43,14 @@ def share_expressions(program: t.ProgramTree) -> t.ProgramTree:
 class _LoopSharing:
     """Names expressions; `prefix` starts no name of the program."""
 
-    def __init__(self, prefix: str, made: int = 0) -> None:
-        self.prefix, self.made = prefix, made
+    def __init__(self, prefix: str, count: int = 0) -> None:
+        self.prefix, self.made = prefix, count
 
     def statement(self, node: t.SyntaxNode, scope: frozenset[str]) -> t.Statement:
         """Go through loops from the outside; `scope` are the variables of those around a statement."""
 
-        def part(each: t.SyntaxNode) -> t.SyntaxNode:
-            return self.statement(each, scope) if _has_loops(each) else each
+        def part(child: t.SyntaxNode) -> t.SyntaxNode:
+            return self.statement(child, scope) if _has_loops(child) else child
 
         if isinstance(node, t.ForEach):
             inner = scope | {node.variable}
@@ -67,12 +69,12 @@ class _LoopSharing:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
         names = TreeSubstitution(variable, {})
         bindings: list[t.LetValue] = []
-        for each in sorted(_worth(_count_expressions(body, scope, variable), scope, variable), key=_size):
+        for expr in sorted(_worth(_count_expressions(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
-            value = rebuilt(each, names.apply)
+            value = rebuilt(expr, names.apply)
             self.made += 1
             name = f"{self.prefix}{self.made}"
-            names.add(each, t.Variable(name))
+            names.add(expr, t.Variable(name))
             bindings.append(t.LetValue(name, value))  # type: ignore[arg-type]
         return bindings, names.apply(body) if bindings else body  # type: ignore[return-value]
 
@@ -80,14 +82,14 @@ class _LoopSharing:
 def _worth(counts: Counter[t.SyntaxNode], scope: frozenset[str], variable: str) -> list[t.SyntaxNode]:
     """Return the expressions whose names make the text shorter."""
     kept: list[t.SyntaxNode] = []
-    for each in sorted(counts, key=lambda e: -_size(e)):
-        repeats = counts[each] - 1
-        saved = repeats * _size(each) * NODE_CHARACTERS
-        if saved <= BINDING_CHARACTERS or not _is_total(each):
+    for expr in sorted(counts, key=lambda e: -_size(e)):
+        repeats = counts[expr] - 1
+        saved = repeats * _size(expr) * NODE_CHARACTERS
+        if saved <= BINDING_CHARACTERS or not _is_total(expr):
             continue
-        kept.append(each)
-        for inner, times in _count_expressions(each, scope, variable).items():
-            if inner is not each and inner in counts:
+        kept.append(expr)
+        for inner, times in _count_expressions(expr, scope, variable).items():
+            if inner is not expr and inner in counts:
                 counts[inner] -= repeats * times  # they stand once, in the binding
     return kept
 
@@ -97,19 +99,19 @@ def _count_expressions(node: t.SyntaxNode, scope: frozenset[str], variable: str)
     counts: Counter[t.SyntaxNode] = Counter()
     for inner_scope, roots in _roots(node, scope, variable).items():
         # Larger ones first: then all that hold a node have been seen when its turn comes.
-        waiting = [(-_size(each), number, each) for number, each in enumerate(roots)]
+        waiting = [(-_size(expr), number, expr) for number, expr in enumerate(roots)]
         heapify(waiting)
         while waiting:
-            _, _, each = heappop(waiting)
-            times = roots[each]
+            _, _, expr = heappop(waiting)
+            times = roots[expr]
             if (
-                isinstance(each, (t.BinaryOperation, t.Conditional))
-                and _size(each) >= MIN_NODES
-                and variable in free(each)
-                and free(each) <= inner_scope
+                isinstance(expr, (t.BinaryOperation, t.Conditional))
+                and _size(expr) >= MIN_NODES
+                and variable in free(expr)
+                and free(expr) <= inner_scope
             ):
-                counts[each] += times
-            for child in children(each):
+                counts[expr] += times
+            for child in children(expr):
                 if variable not in list_variables(child):
                     continue
                 if child not in roots:
@@ -125,15 +127,15 @@ def _roots(
     roots: dict[frozenset[str], Counter[t.SyntaxNode]] = {}
     waiting = [(node, scope)]
     while waiting:
-        each, scope = waiting.pop()
-        if isinstance(each, t.Let) or variable not in list_variables(each):
+        expr, scope = waiting.pop()
+        if isinstance(expr, t.Let) or variable not in list_variables(expr):
             continue
-        if isinstance(each, WITHOUT_SCOPES):
-            roots.setdefault(scope, Counter())[each] += 1
+        if isinstance(expr, WITHOUT_SCOPES):
+            roots.setdefault(scope, Counter())[expr] += 1
             continue
-        inner = scope - {each.variable} if isinstance(each, (t.ForEach, t.SuchThat)) else scope
-        outside = each.ranges if isinstance(each, t.ForEach) else ()
-        waiting += [(child, scope if child in outside else inner) for child in reversed(children(each))]
+        inner = scope - {expr.variable} if isinstance(expr, (t.ForEach, t.SuchThat)) else scope
+        outside = expr.ranges if isinstance(expr, t.ForEach) else ()
+        waiting += [(child, scope if child in outside else inner) for child in reversed(children(expr))]
     return roots
 
 

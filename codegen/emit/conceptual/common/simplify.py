@@ -31,8 +31,8 @@ class KnownFacts:
     Programs contain the same expression many times. Equal results are one object.
     """
 
-    def __init__(self, known: Mapping[t.SyntaxNode, Interval], interned: dict[t.Expr, t.Expr]) -> None:
-        self.known, self._interned = known, interned
+    def __init__(self, intervals: Mapping[t.SyntaxNode, Interval], interned: dict[t.Expr, t.Expr]) -> None:
+        self.known, self._interned = intervals, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
         self._intervals: dict[t.SyntaxNode, Interval] = {}
         self._assumed: dict[tuple[t.Rel, bool], KnownFacts] = {}
@@ -73,16 +73,19 @@ def simplify(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases."""
     facts = KnownFacts({}, {})
     done = [
-        replace(each, statements=tuple(_flat(_statement(statement, facts) for statement in each.statements)))
-        for each in program.sentences
+        replace(
+            sentence,
+            statements=tuple(_flat(_statement(statement, facts) for statement in sentence.statements)),
+        )
+        for sentence in program.sentences
     ]
-    return replace(program, sentences=tuple(each for each in done if each.statements))
+    return replace(program, sentences=tuple(sentence for sentence in done if sentence.statements))
 
 
 def _statement(node: t.Statement, facts: KnownFacts) -> t.Statement:
     match node:
         case t.Block(statements):
-            done = [_statement(each, facts) for each in statements]
+            done = [_statement(child, facts) for child in statements]
             return replace(node, statements=tuple(_flat(done)))
         case t.If():
             return _if(node, facts)
@@ -102,11 +105,11 @@ def _statement(node: t.Statement, facts: KnownFacts) -> t.Statement:
 
 def _flat(statements: Iterable[t.Statement]) -> Iterator[t.Statement]:
     """Yield statements, and those of blocks without comments in their place."""
-    for each in statements:
-        if isinstance(each, t.Block) and each.comments == t.Comments():
-            yield from _flat(each.statements)
+    for statement in statements:
+        if isinstance(statement, t.Block) and statement.comments == t.Comments():
+            yield from _flat(statement.statements)
         else:
-            yield each
+            yield statement
 
 
 def _if(node: t.If, facts: KnownFacts) -> t.Statement:
@@ -124,12 +127,12 @@ def _if(node: t.If, facts: KnownFacts) -> t.Statement:
 
 
 def _for_each(node: t.ForEach, facts: KnownFacts) -> t.Statement:
-    ranges: tuple[Any, ...] = tuple(_part(each, facts) for each in node.ranges)
-    known = _numbers(ranges, facts)
-    inner = facts.inside(node, known)
-    is_one = known[0] == known[1] and len(ranges) == 1 and _is_one(ranges[0])
+    ranges: tuple[Any, ...] = tuple(_part(range_node, facts) for range_node in node.ranges)
+    numbers = _numbers(ranges, facts)
+    inner = facts.inside(node, numbers)
+    is_one = numbers[0] == numbers[1] and len(ranges) == 1 and _is_one(ranges[0])
     if is_one and node.variable not in all_bound(node.body):
-        once = TreeSubstitution(node.variable, {t.Variable(node.variable): t.Integer(known[0])})
+        once = TreeSubstitution(node.variable, {t.Variable(node.variable): t.Integer(numbers[0])})
         return _statement(once.apply(node.body), inner)  # type: ignore[arg-type]
     body = _statement(node.body, inner)
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
@@ -138,11 +141,11 @@ def _for_each(node: t.ForEach, facts: KnownFacts) -> t.Statement:
 def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: KnownFacts) -> Interval:
     """Return the interval of the numbers in ranges."""
     low, high = INFINITE, -INFINITE
-    for each in ranges:
-        if isinstance(each, t.Listing):
-            ends = [facts.interval(value) for value in each.values]
-        elif isinstance(each, t.OpenRange) and len(each.leading) == 1:
-            ends = [facts.interval(each.leading[0]), facts.interval(each.final)]
+    for range_node in ranges:
+        if isinstance(range_node, t.Listing):
+            ends = [facts.interval(value) for value in range_node.values]
+        elif isinstance(range_node, t.OpenRange) and len(range_node.leading) == 1:
+            ends = [facts.interval(range_node.leading[0]), facts.interval(range_node.final)]
         else:
             return EVERYTHING
         low, high = min(low, *(end[0] for end in ends)), max(high, *(end[1] for end in ends))
@@ -293,10 +296,10 @@ def _list_numbers(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     """Return the numbers of sets that list them; None where others may be in them."""
     result: set[int] = set()
     nothing = KnownFacts({}, {})
-    for each in ranges:
-        if not isinstance(each, t.Listing):
+    for range_node in ranges:
+        if not isinstance(range_node, t.Listing):
             return None
-        for value in each.values:
+        for value in range_node.values:
             low, high = nothing.interval(value)
             if low != high:
                 return None

@@ -133,15 +133,15 @@ class GridTasks(TaskSets):
         return [(chosen, self.translator.cond(cond))]
 
     def values(self, exprs: Sequence[Value], chosen: TaskSet) -> list[tuple[TaskSet, tuple[Value, ...]]]:
-        result: list[tuple[TaskSet, tuple[Value, ...]]] = [(chosen, ())]
+        cases: list[tuple[TaskSet, tuple[Value, ...]]] = [(chosen, ())]
         for e in exprs:
-            result = [
+            cases = [
                 (choice_tasks, (*before, value))
-                for tasks, before in result
+                for tasks, before in cases
                 for leaf_tasks, leaf in self._alternatives(e, tasks)
                 for choice_tasks, value in self._choices(leaf, leaf_tasks)
             ]
-        return result
+        return cases
 
     def trip_counts(self, loop: LoopStatement, chosen: TaskSet) -> list[tuple[TaskSet, Expr]]:
         """Return the largest trip count for all tasks; conditions limit each task to its own."""
@@ -296,9 +296,9 @@ class GridTasks(TaskSets):
         return bool((is_own & self._mask(chosen.ranks)).any())
 
 
-def _contradicts(known: Cond, case: Cond) -> bool:
+def _contradicts(cond: Cond, case: Cond) -> bool:
     """Return whether a condition is the opposite of a part of what is known."""
-    parts = known.parts if isinstance(known, AllOf) else (known,)
+    parts = cond.parts if isinstance(cond, AllOf) else (cond,)
     return opposite(case) in parts
 
 

@@ -13,7 +13,6 @@ from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.grid_shape import GridShape
-from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.formula import (
     Binary,
     Called,
@@ -29,6 +28,7 @@ from scalatrace.formula import (
     mul,
     sub,
 )
+from scalatrace.formula.rewrite import rewritten, rewritten_cond
 
 __all__ = ["NUM_TASKS", "RANK", "ExprTranslator", "choice_in", "of_task", "replace_part"]
 
@@ -55,13 +55,13 @@ class ExprTranslator:
     def strides(self) -> list[Expr]:
         """Return the distance of neighbours along each dimension."""
         sides = [self.sides[size] for size in self.shape.sizes]
-        result: list[Expr] = [Const(1)] * len(sides)
+        strides: list[Expr] = [Const(1)] * len(sides)
         order = range(len(sides)) if self.shape.column_major else range(len(sides) - 1, -1, -1)
         stride: Expr = Const(1)
         for axis in order:
-            result[axis] = stride
+            strides[axis] = stride
             stride = sides[axis] if stride == Const(1) else Binary("*", stride, sides[axis])
-        return result
+        return strides
 
     def coordinate(self, axis: int, task: Expr = RANK) -> Expr:
         """Return the coordinate of a task along a dimension."""
@@ -174,11 +174,11 @@ def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
     return None
 
 
-def replace_part(e: Expr, old: Expr, new: Expr) -> Expr:
+def replace_part(e: Expr, part_of_e: Expr, replacement: Expr) -> Expr:
     """An expression with one part replaced."""
-    if e == old:
-        return new
-    return rewritten(e, lambda part: new if part == old else None)
+    if e == part_of_e:
+        return replacement
+    return rewritten(e, lambda part: replacement if part == part_of_e else None)
 
 
 def of_task(e: Expr, task: Expr) -> Expr:

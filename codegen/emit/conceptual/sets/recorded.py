@@ -191,11 +191,11 @@ class RecordedTasks(TaskSets):
         return TaskSet(ranks)
 
     def cases(self, cond: Cond, chosen: TaskSet) -> list[tuple[TaskSet, Cond]]:
-        result, left = [], chosen.ranks
+        cases, remaining = [], chosen.ranks
         for ranks, seen in self.special.conditions(cond, chosen.ranks):
-            result.append((TaskSet(ranks), seen))
-            left = left - ranks
-        return [*result, (TaskSet(left), FALSE)] if len(left) else result
+            cases.append((TaskSet(ranks), seen))
+            remaining = remaining - ranks
+        return [*cases, (TaskSet(remaining), FALSE)] if len(remaining) else cases
 
     def values(self, exprs: Sequence[Value], chosen: TaskSet) -> list[tuple[TaskSet, tuple[Value, ...]]]:
         return [(TaskSet(ranks), seen) for ranks, seen in self.special.classes(exprs, chosen.ranks)]

@@ -153,7 +153,7 @@ class TaskSets(ABC):
 
     def nbytes(self, n: Value, kind: Value) -> Expr:
         """Return the size of so many elements of a datatype; symbols are nothing."""
-        sizes = tuple(each.size for each in self.program.types)
+        sizes = tuple(datatype.size for datatype in self.program.types)
         if isinstance(n, Special) or isinstance(kind, Special):
             return Const(0)
         if isinstance(kind, Choose | Select):

@@ -1,4 +1,4 @@
-"""The file of a symbolic trace (.stx): the container of a trace, with the model as payload.
+"""The payload of a symbolic trace (.stx), in the container of a trace.
 
 [sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, {}, nodes]
 node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
@@ -15,31 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from os import PathLike, fspath
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import FormatError, ScalatraceError
-from scalatrace.extrap.solve.features import RESERVED
-from scalatrace.files import read_file, write_file
 from scalatrace.formula import Const, Expr, Value, format_text, names_in, parse_condition, parse_number
 from scalatrace.trace.io import decode
-from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import (
+from scalatrace.trace.model.symbolic import (
     BLOCKS,
     CYCLIC,
     FamilyRule,
     Field,
-    Model,
     ParamRule,
     Part,
     Rule,
     StatRule,
+    SymbolicTrace,
     events,
 )
-from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, is_resolution
+from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, Op, RecordedStat, is_resolution
+from scalatrace.trace.symbolic.counters import RESERVED
 from scalatrace.trace.symbolic.field import CYCLE, ELEMENTS, INDEXED, LOOPED, RANKWISE, SUMMED_ELEMENTS
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.shapes import is_vec
@@ -47,29 +44,22 @@ from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK
 
-__all__ = ["load", "save"]
+__all__ = ["pack_formulas", "read_formulas"]
 
 
-def save(model: Model, path: str | PathLike[str]) -> int:
-    """Write a symbolic trace; return its size in bytes. Raises ScalatraceError when it cannot be written."""
-    payload = msgpack.packb(_model(model), unicode_errors="surrogateescape")
-    return write_file(path, pack_container(payload, symbolic=True))
+def pack_formulas(model: SymbolicTrace) -> bytes:
+    """Return the msgpack payload of a symbolic trace."""
+    return bytes(msgpack.packb(_model(model), unicode_errors="surrogateescape"))
 
 
-def load(path: str | PathLike[str]) -> Model:
-    """Read a symbolic trace.
+def read_formulas(payload: bytes, path: str) -> SymbolicTrace:
+    """Return the symbolic trace of a payload; `path` is for messages.
 
     Raises:
-        FormatError: it is none, or is damaged.
+        FormatError: it is damaged.
     """
-    path = fspath(path)
-    container = read_container(read_file(path), path)
-    if not container.symbolic:
-        raise FormatError("a trace, not formulas: write those with `extrapolate --symbolic`", path)
     try:
-        raw = msgpack.unpackb(
-            container.payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape"
-        )
+        raw = msgpack.unpackb(payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape")
         return _read_model(raw)
     except ScalatraceError as error:
         raise FormatError(str(error), path) from None
@@ -85,15 +75,15 @@ def load(path: str | PathLike[str]) -> Model:
         raise FormatError("not the formulas of a symbolic trace", path) from None
 
 
-def _model(model: Model) -> list[Any]:
+def _model(model: SymbolicTrace) -> list[Any]:
     return [
         model.sizes,
         model.column_major,
         model.inputs,
         model.seen,
-        {name: [(n, int(kind)) for n, kind in params] for name, params in model.ops.items()},
+        {op.name: [(name, int(kind)) for name, kind in op.params] for op in model.ops},
         [_family(family) for family in model.families],
-        model.stats,
+        [(stat.name, stat.resolution) for stat in model.stats],
         model.meta,
         {},
         [_rule(rule) for rule in model.nodes],
@@ -142,9 +132,9 @@ def _vec(vec: tuple[Any, tuple[Value, ...]] | None) -> Any:
     return None if vec is None else (vec[0], tuple(map(written, vec[1])))
 
 
-def _read_model(raw: Any) -> Model:
+def _read_model(raw: Any) -> SymbolicTrace:
     sizes, column_major, inputs, seen, ops, families, stats, meta, _, nodes = raw
-    model = Model(
+    model = SymbolicTrace(
         sizes=_sizes(sizes),
         column_major=bool(column_major),
         inputs=_inputs(inputs),
@@ -153,8 +143,8 @@ def _read_model(raw: Any) -> Model:
         ),
         nodes=tuple(_read_rule(node) for node in nodes),
         families=tuple(_read_family(family) for family in families),
-        ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
-        stats=tuple((str(name), float(resolution)) for name, resolution in stats),
+        ops=[Op(_name(name), tuple((_name(n), Kind(k)) for n, k in params)) for name, params in ops.items()],
+        stats=[RecordedStat(str(name), float(resolution)) for name, resolution in stats],
         meta={str(k): str(v) for k, v in meta.items()},
     )
     _check_seen(model)
@@ -162,7 +152,7 @@ def _read_model(raw: Any) -> Model:
     return model
 
 
-def _check_seen(model: Model) -> None:
+def _check_seen(model: SymbolicTrace) -> None:
     """The grids that were seen have the sides and the parameters of the model."""
     if not model.seen:
         raise FormatError("the formulas are of no grid that was seen")
@@ -179,45 +169,46 @@ FAMILY_VECS = 4
 """Sizes and members of a family's groups, and of the remote ones."""
 
 
-def _check_tables(model: Model) -> None:
+def _check_tables(model: SymbolicTrace) -> None:
     """Rules refer to operations and communicators that are there."""
     for family in model.families:
         _check_family(model, family)
-    for _, resolution in model.stats:
-        if not is_resolution(resolution):
+    for stat in model.stats:
+        if not is_resolution(stat.resolution):
             raise FormatError(f"the resolution of a statistic is beyond {MAX_RESOLUTION:g} or none")
+    schemas = {op.name: list(op.params) for op in model.ops}
     for rule in events(model.nodes):
-        if rule.op not in model.ops:
+        if rule.op not in schemas:
             raise FormatError(f"there is no operation {rule.op}")
-        if [(param.name, param.kind) for param in rule.params] != list(model.ops[rule.op]):
+        if [(param.name, param.kind) for param in rule.params] != schemas[rule.op]:
             raise FormatError(f"a rule of {rule.op} has parameters that do not fit its schema")
         if any(len(stats.histograms) != len(model.seen) for stats in rule.stats):
             raise FormatError(f"a rule of {rule.op} does not have statistics for each grid that was seen")
 
 
-def _check_family(model: Model, family: FamilyRule) -> None:
-    what = f"communicator family {family.kind!r}"
+def _check_family(model: SymbolicTrace, family: FamilyRule) -> None:
+    name = f"communicator family {family.kind!r}"
     if not -1 <= family.parent < len(model.families):
-        raise FormatError(f"{what} refers to a missing parent")
+        raise FormatError(f"{name} refers to a missing parent")
     axes = family.slices or ()
     if len(set(axes)) != len(axes) or not set(axes) <= set(range(len(model.sizes))):
-        raise FormatError(f"{what} is of dimensions that the grid does not have")
+        raise FormatError(f"{name} is of dimensions that the grid does not have")
     if family.slices is None and (len(family.vecs) != FAMILY_VECS or None in family.vecs[:2]):
-        raise FormatError(f"{what} has no sizes or no members")
+        raise FormatError(f"{name} has no sizes or no members")
     vecs = [vec for vec in family.vecs if vec is not None]
     if any(shape in (BLOCKS, CYCLIC) for shape, _ in vecs):
         if len(vecs) != 2 or vecs[0] != vecs[1] or len(vecs[0][1]) != 1 or family.count is not None:
-            raise FormatError(f"{what} does not say once how it divides the ranks")
+            raise FormatError(f"{name} does not say once how it divides the ranks")
         vecs = []
     for shape, formulas in vecs:
         if not is_vec(shape):
-            raise FormatError(f"{what} has sizes or members that are no integers")
+            raise FormatError(f"{name} has sizes or members that are no integers")
         if _places(shape) != len(formulas):
-            raise FormatError(f"{what} has {len(formulas)} formulas for {_places(shape)} integers")
+            raise FormatError(f"{name} has {len(formulas)} formulas for {_places(shape)} integers")
     used = [formula for vec in family.vecs if vec is not None for formula in vec[1]]
     used += [formula for pair in family.rivals for formula in pair]
     if RANKWISE & names_in(*used, *([] if family.count is None else [family.count])):
-        raise FormatError(f"{what} has formulas of a rank")
+        raise FormatError(f"{name} has formulas of a rank")
 
 
 def _name(raw: Any) -> str:
@@ -249,8 +240,8 @@ def _formulas(raw: Any) -> tuple[Value, ...]:
 
 
 def _read_family(raw: Any) -> FamilyRule:
-    kind, parent, slices, vecs, *rest = raw
-    count, rivals = rest if rest else (None, [])  # files of earlier versions have no chains
+    kind, parent, slices, vecs, *optional = raw
+    count, rivals = optional if optional else (None, [])  # files of earlier versions have no chains
     read = tuple(None if vec is None else (_read_shape(vec[0]), _formulas(vec[1])) for vec in vecs)
     axes = None if slices is None else tuple(map(int, slices))
     chain = None if count is None else _formulas([count])[0]
@@ -288,13 +279,16 @@ def _read_repeat(raw: Any) -> Field:
 
 
 def _read_param(raw: Any) -> ParamRule:
-    name, kind, encoding, field, *rest = raw  # files of version 0.1 have no rivals
+    name, kind, encoding, field, *optional = raw  # files of version 0.1 have no rivals
     return ParamRule(
         str(name),
         Kind(kind),
         _read_field(field),
         None if encoding is None else Encoding(encoding),
-        tuple((Encoding(other), _read_field(one)) for other, one in (rest[0] if rest else ())),
+        tuple(
+            (Encoding(encoding_of_rival), _read_field(raw_field))
+            for encoding_of_rival, raw_field in (optional[0] if optional else ())
+        ),
     )
 
 
@@ -326,13 +320,13 @@ def _places(shape: Any) -> int:
 
 def _read_field(raw: Any) -> Field:
     parts = []
-    for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
-        found = None if formulas is None else _formulas(formulas)
+    for condition, shape, formulas, *optional in raw:  # files of version 0.1 have no rivals
+        values = None if formulas is None else _formulas(formulas)
         form = _read_shape(shape)
-        if found is not None and form in (ELEMENTS, SUMMED_ELEMENTS) and len(found) == 2:
-            found = (Const(0), *found)  # as they were written before they could depend on loops
-        if found is not None and not _fits(form, found):
+        if values is not None and form in (ELEMENTS, SUMMED_ELEMENTS) and len(values) == 2:
+            values = (Const(0), *values)  # as they were written before they could depend on loops
+        if values is not None and not _fits(form, values):
             raise FormatError("the number of formulas differs from the number of integers in their shape")
-        rivals = _rivals(rest[0] if rest else ())
-        parts.append(Part(parse_condition(condition), form, found, rivals))
+        rivals = _rivals(optional[0] if optional else ())
+        parts.append(Part(parse_condition(condition), form, values, rivals))
     return Field(tuple(parts))

@@ -1,8 +1,8 @@
-"""The symbolic trace: a trace with formulas in place of numbers (§4.4.5).
+"""The symbolic trace: a trace whose sizes are not bound, with formulas in place of numbers (§4.4.5).
 
-`extrap` makes it of traces and evaluates it for a size; `codegen` writes its formulas into programs.
+`extrap` makes it of traces and binds its sizes; `codegen` writes its formulas into programs.
 
-    Model = sizes + families of communicators + nodes
+    SymbolicTrace = header + sizes + families of communicators + nodes
     Rule (a node)  : repeat, parameters and statistics of an event; or repeat and children
     Field (a value): parts; the first whose condition on a rank's place holds counts
 """
@@ -10,17 +10,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, Self
 
 from scalatrace.formula import Expr, Value
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace_tables import TraceHeader
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Field, Part, Shape
 
 __all__ = [
-    "BLOCKS", "CYCLE", "CYCLIC", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model",
-    "ParamRule", "Part", "Rule", "Shape", "StatRule", "events", "histograms", "with_frames",
+    "BLOCKS",
+    "CYCLE",
+    "CYCLIC",
+    "EVERYWHERE",
+    "INDEXED",
+    "LOOPED",
+    "FamilyRule",
+    "Field",
+    "ParamRule",
+    "Part",
+    "Rule",
+    "Shape",
+    "StatRule",
+    "SymbolicTrace",
+    "events",
+    "fields_of",
+    "histograms",
 ]  # fmt: skip
 
 
@@ -86,16 +103,15 @@ class FamilyRule:
     rivals: tuple[tuple[Expr, Expr], ...] = ()
 
 
-@dataclass(frozen=True)
-class Model:
-    """A symbolic trace.
+@dataclass
+class SymbolicTrace(TraceHeader):
+    """A trace whose sizes are not bound: formulas for any number of ranks.
 
     Attributes:
         sizes: names of the grid's dimensions.
         column_major: whether ranks run along the first dimension first.
         inputs: names of the parameters that formulas use or could have used.
         seen: per input trace its grid and parameters.
-        ops: operation -> its parameters' names and kinds.
     """
 
     sizes: tuple[str, ...]
@@ -104,9 +120,15 @@ class Model:
     seen: tuple[tuple[tuple[int, ...], dict[str, int]], ...]
     nodes: tuple[Rule, ...]
     families: tuple[FamilyRule, ...]
-    ops: dict[str, tuple[tuple[str, Kind], ...]]
-    stats: tuple[tuple[str, float], ...] = ()
-    meta: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def frames(self) -> list[str]:
+        """The frames of all call sites, and of what comes before them."""
+        return list(dict.fromkeys(chain.from_iterable(map(_frames, events(self.nodes)))))
+
+    def rename_frames(self, name: Callable[[str], str]) -> Self:
+        """Return the trace with other texts of its frames."""
+        return replace(self, nodes=_with_frames(self.nodes, name))
 
 
 def events(rules: Sequence[Rule]) -> Iterator[Rule]:
@@ -117,13 +139,27 @@ def events(rules: Sequence[Rule]) -> Iterator[Rule]:
         yield from events(rule.children)
 
 
-def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:
+def fields_of(rules: Sequence[Rule]) -> Iterator[Field]:
+    """Yield the fields of rules and of their descendants."""
+    for rule in rules:
+        yield rule.repeat
+        yield from (param.field for param in rule.params)
+        yield from fields_of(rule.children)
+
+
+def histograms(model: SymbolicTrace) -> Iterator[tuple[tuple[Any, ...], ...]]:
     """Yield the histograms of all events after all predecessors."""
     for rule in events(model.nodes):
         yield from (stat.histograms for stat in rule.stats)
 
 
-def with_frames(rules: Sequence[Rule], name: Callable[[str], str]) -> tuple[Rule, ...]:
+def _frames(rule: Rule) -> Iterator[str]:
+    yield from rule.stack
+    for stats in rule.stats:
+        yield from stats.pred[1] if stats.pred is not None else ()
+
+
+def _with_frames(rules: Sequence[Rule], name: Callable[[str], str]) -> tuple[Rule, ...]:
     """Return the rules with other texts of their call stacks' frames."""
 
     def stack(frames: tuple[str, ...]) -> tuple[str, ...]:
@@ -137,7 +173,7 @@ def with_frames(rules: Sequence[Rule], name: Callable[[str], str]) -> tuple[Rule
             rule,
             stack=stack(rule.stack),
             stats=tuple(map(stats, rule.stats)),
-            children=with_frames(rule.children, name),
+            children=_with_frames(rule.children, name),
         )
         for rule in rules
     )
