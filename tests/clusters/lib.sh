@@ -27,7 +27,7 @@ lay_over() {
 configure() {
     [ -z "$root" ] || lay_over
     mount -t tmpfs shm /dev/shm # the memory of jobs that were killed has the numbers of new jobs
-    mkdir -p "$work/state" "$work/spool"
+    mkdir -p "$work/state" "$work/spool" "$work"/tmp-{localhost,n1,n2,n3} # nodes share /tmp, and PMIx names folders by step
     cat >"$work/slurm.conf" <<END
 ClusterName=test
 SlurmctldHost=$1
@@ -37,6 +37,7 @@ SlurmUser=root
 SlurmdUser=root
 StateSaveLocation=$work/state
 SlurmdSpoolDir=$work/spool/%n
+TmpFS=$work/tmp-%n
 SlurmctldPidFile=$work/slurmctld.pid
 SlurmdPidFile=$work/slurmd-%n.pid
 SlurmctldLogFile=$work/slurmctld.log
