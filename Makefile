@@ -13,7 +13,7 @@ BIN := $(abspath $(VENV))/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
 NATIVE := pyproject.toml CMakeLists.txt \
-	$(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/* scalatrace/front scalatrace/front/*.[chS] scalatrace/front/names.def scalatrace/executor/native scalatrace/executor/native/*)
+	$(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/* scalatrace/front scalatrace/front/*.[chS] scalatrace/front/names.def scalatrace/launchers.def scalatrace/executor/native scalatrace/executor/native/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs packaging tests
 

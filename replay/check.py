@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import UsageError
 from scalatrace.executor.alone import why_not_alone
-from scalatrace.operations import operation
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.errors import (
     AloneError,
@@ -24,7 +23,6 @@ from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.factors import Factors
-from scalatrace.trace.query.requests import OF_STREAM, is_foreign
 from scalatrace.trace.threads import order_note, thread_count
 from scalatrace.trace.values.ranks_text import ranks as ranks_text
 from scalatrace.trace.values.vec import Vec
@@ -37,9 +35,6 @@ NEW_COMM = "newcomm"
 
 UNKNOWN = "unknown"
 """Kind of a communicator that no recorded call made."""
-
-SHARED = {"win": "windows", "fh": "files"}
-"""Parameters of objects whose uses by several threads have no recorded order."""
 
 MAX_VALUES = 1 << 16
 """So many values of a vector are looked at."""
@@ -87,45 +82,17 @@ def check(trace: Trace, size: int, options: ReplayOptions | None = None, force: 
 
 def _check_threads(trace: Trace, options: ReplayOptions | None) -> None:
     """Check that threads share only what a replay can bring into the recorded order."""
-    users: dict[str, set[int]] = {}
-    makers: set[int] = set()
-    for leaf in trace.leaves():
-        op, thread = trace.ops[leaf.op], trace.thread_of(leaf)
-        if operation(op.name).flow_later:
-            makers.add(thread)
-        for name, _ in op.params:
-            if name in SHARED:
-                users.setdefault(SHARED[name], set()).add(thread)
-    shared = sorted(kind for kind, threads in users.items() if len(threads) > 1)
-    if makers and any(creator in makers for creator in _foreign_creators(trace)):
-        shared.append("persistent requests")
-    if any(op.name.startswith("Comm_idup") for op in trace.ops):
-        shared.append("communicators that a nonblocking call makes")
     if is_probabilistic(trace) or (options and options.collectives is CollectiveMode.P2P):
         raise ThreadsError(
             f"{len(trace.threads)} threads of a rank call MPI: such traces cannot be replayed with "
             "histograms of counts (record without --histograms) or --collectives p2p"
         )
-    if shared:
+    if any(op.name.startswith("Comm_idup") for op in trace.ops):
         raise ThreadsError(
-            f"threads of a rank share {' and '.join(shared)}, and the trace does not have the order in which "
-            "they use them: it cannot be replayed. Record a run in which one thread calls MPI (try "
-            "OMP_NUM_THREADS=1)"
+            "threads of a rank share communicators that a nonblocking call makes, and the trace has no "
+            "order of their uses: it cannot be replayed. Record a run in which one thread calls MPI "
+            "(try OMP_NUM_THREADS=1)"
         )
-
-
-def _foreign_creators(trace: Trace) -> set[int]:
-    """Return the threads whose requests other threads name."""
-    names: set[int] = set()
-    for leaf in trace.leaves():
-        op = trace.ops[leaf.op]
-        for (name, _), param in zip(op.params, leaf.params, strict=True):
-            if name == "request" and not isinstance(param, Peer | Summary):
-                names |= _values(param)
-    for array in trace.arrays:
-        if array.vec is not None:
-            names.update(islice(array.vec, min(array.length, MAX_VALUES)))
-    return {name // OF_STREAM - 1 for name in names if is_foreign(name)}
 
 
 def _check_communicators(trace: Trace) -> None:

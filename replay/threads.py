@@ -5,9 +5,9 @@
                   `-- RankThreads: communicators, requests that another thread made, turns --'
 
 Threads wait for what the trace fixes: a request or communicator of another thread is made before it is used,
-collective calls on a communicator come in the recorded order of threads, and a communicator is freed last.
-The trace does not have an order of messages that several threads receive on one channel. There, each receive
-has room for the largest one.
+collective calls on a communicator and uses of a persistent request, window or file come in the recorded order
+of threads, and a communicator is freed last. The trace does not have an order of messages that several
+threads receive on one channel. There, each receive has room for the largest one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.trace.consistency.partners import tag_of
 from scalatrace.trace.model import elastic
+from scalatrace.trace.model.tables import SharedKind
 from scalatrace.trace.query.requests import ForeignNames, is_foreign
+from scalatrace.trace.threads import ObjectName, uses_of_rank
 from scalatrace.trace.values.vec import ANY_TAG
 
 if TYPE_CHECKING:
@@ -51,7 +53,49 @@ SWITCH_S = 1e-4
 
 NO_FAMILY = -1
 
+REQUEST = "request"
+"""Kind of names; the other one is that of matched messages."""
+
+OBJECTS = {"win": SharedKind.WINDOW, "fh": SharedKind.FILE}
+"""Parameters that name an object by its number on a communicator."""
+
 FREES = frozenset({"Comm_free", "Comm_disconnect"})
+
+
+class UseOrder:
+    """The order in which threads use one object; calls that may overlap are a group without an order."""
+
+    def __init__(self, entries: list[int]) -> None:
+        self._entries, self._next = entries, 0
+        self._group = Counter[int]()
+        self._running = 0
+        self._find_group()
+
+    def _find_group(self) -> None:
+        while self._next < len(self._entries) and self._entries[self._next] % 2:
+            self._group[self._entries[self._next] // 2] += 1
+            self._next += 1
+
+    def is_ready(self, thread: int) -> bool:
+        """Return whether the next use is of this thread."""
+        if self._group[thread] > 0:
+            return True
+        busy = self._running or any(self._group.values())
+        return not busy and self._next < len(self._entries) and self._entries[self._next] == 2 * thread
+
+    def begin(self, thread: int) -> None:
+        """Begin a use that is ready."""
+        if self._group[thread] > 0:
+            self._group[thread] -= 1
+        else:
+            self._next += 1
+        self._running += 1
+
+    def end(self) -> None:
+        """End a use that has begun."""
+        self._running -= 1
+        if not self._running and not any(self._group.values()):
+            self._find_group()
 
 
 class RankThreads:
@@ -74,6 +118,9 @@ class RankThreads:
         }
         self._turn = {family: next(order, None) for family, order in self._turns.items()}
         self._uses = Counter[int]()
+        self._orders = {
+            name: UseOrder(entries) for name, entries in uses_of_rank(trace.uses, first.mpi.rank).items()
+        }
         self._receives: dict[tuple[int, int], tuple[int, set[int]]] = {}
         self._look_ahead()
         self.threads = [ThreadReplay(self, first, thread, self._options.compute) for thread in trace.threads]
@@ -170,6 +217,23 @@ class RankThreads:
         with self._changed:
             self.wait_until(lambda: family in self._first.comms, f"communicator {family} is not made")
 
+    def begin_use(self, thread: int, name: ObjectName) -> UseOrder | None:
+        """Begin to use an object, after the uses that come first; None: no other thread uses it."""
+        if (order := self._orders.get(name)) is None:
+            return None
+        kind, of, number = name
+        what = f"another use of {kind.name.lower()} {number} of {of} comes first"
+        with self._changed:
+            self.wait_until(lambda: order.is_ready(thread), what)
+            order.begin(thread)
+        return order
+
+    def end_uses(self, orders: Iterable[UseOrder]) -> None:
+        """End uses of objects by a call that has returned."""
+        with self.changes():
+            for order in orders:
+                order.end()
+
     @contextmanager
     def in_order(self, thread: int, call: Call) -> Iterator[None]:
         """Issue a call after those of other threads that come first."""
@@ -182,7 +246,11 @@ class RankThreads:
         if call.op in FREES:
             with self._changed:
                 self.wait_until(lambda: self._uses[family] == 0, f"communicator {family} is still used")
+        parameter = next((name for name in OBJECTS if name in call), None) if self._orders else None
+        order = parameter and self.begin_use(thread, (OBJECTS[parameter], family, int(call[parameter])))
         yield
+        if order:
+            self.end_uses([order])
         if takes_turn or family in self._uses:
             with self.changes():
                 if takes_turn:
@@ -269,7 +337,7 @@ class ThreadReplay(RankReplay):
         for name in ("comms", "windows", "attached", "exposed", "ports", "files", "split_io", "topologies"):
             setattr(self, name, getattr(first, name))
         self._io_folder = first._io_folder
-        self.requests = self._requests = ThreadRequests(threads, "request", thread)
+        self.requests = self._requests = ThreadRequests(threads, REQUEST, thread)
         self.messages = self._messages = ThreadRequests(threads, "matched message", thread)
 
     def publish(self) -> None:
@@ -320,6 +388,7 @@ class ThreadRequests(LiveList):
         self._new: list[LiveRequest] = []
         self._foreign = ForeignNames()
         self._named: dict[int, tuple[int, LiveRequest]] = {}
+        self._begun: list[UseOrder] = []
 
     def add(self, live: LiveRequest) -> LiveRequest:
         """Make `live` the newest; oldest ones that other threads have ended do not count in any age."""
@@ -333,15 +402,27 @@ class ThreadRequests(LiveList):
         if self._new:
             self._threads.add_made(self.kind, self._thread, self._new)
             self._new = []
+        if self._begun:
+            self._threads.end_uses(self._begun)
+            self._begun = []
 
     def at(self, age: int) -> LiveRequest:
         """Return the request of a name, when it is made."""
         if not is_foreign(age):
-            return super().at(age)
+            live = super().at(age)
+            self._begin(self._thread, live)
+            return live
         thread, ordinal = self._foreign.resolve(age)
         live = self._threads.await_made(self.kind, thread, ordinal)
         self._named[id(live)] = thread, live
+        self._begin(thread, live)
         return live
+
+    def _begin(self, creator: int, live: LiveRequest) -> None:
+        """Use a request after the uses of it by other threads that come first."""
+        if self.kind == REQUEST:
+            order = self._threads.begin_use(self._thread, (SharedKind.REQUEST, creator, live.ordinal))
+            self._begun += [order] if order else []
 
     def remove(self, gone: Iterable[LiveRequest]) -> list[LiveRequest]:
         """Remove these requests; one of another thread still counts in the ages of that thread."""

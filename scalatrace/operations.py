@@ -350,6 +350,20 @@ def is_collective(name: str) -> bool:
     return operation(name).meeting is not Meeting.NONE
 
 
+_OVERLAPPING = frozenset({"Pready", "Pready_range", "Pready_list", "Parrived", "Win_sync"})
+
+
+def may_overlap(name: str) -> bool:
+    """Return whether threads may make this call at the same time on one request, window or file.
+
+    Their order has no effect: accesses to windows, and to files at explicit offsets, and partitions.
+    """
+    row = operation(name)
+    is_access = row.category is Category.ONE_SIDED or row.base.startswith("Win_flush")
+    is_explicit = row.category is Category.IO and row.base.endswith("_at")
+    return is_access or is_explicit or row.base in _OVERLAPPING
+
+
 _LOCAL = frozenset({Category.PERSISTENT, Category.START, Category.DATATYPE, Category.ONE_SIDED})
 """Kinds of calls that return without other ranks."""
 

@@ -19,14 +19,13 @@ from benchmarks.study import Study, choose, find_mpi
 from benchmarks.table import ResultTable, Row, verdict
 from scalatrace import load
 from scalatrace.errors import ScalatraceError
+from scalatrace.launched import launched_rank
 from scalatrace.trace.query.verify import verify
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import scalatrace
 
 MARK = "SCALATRACE_KILLS_RUN"
-RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK")
-"""What launchers tell a rank about itself."""
 
 
 def processes(mark: str) -> dict[int, dict[str, str]]:
@@ -43,11 +42,7 @@ def processes(mark: str) -> dict[int, dict[str, str]]:
 
 def rank_pid(mark: str, rank: int) -> int | None:
     """The process that is a rank of the run: the oldest, should it have started others. None: it is gone."""
-    mine = [
-        pid
-        for pid, environment in processes(mark).items()
-        if any(environment.get(name) == str(rank) for name in RANKS)
-    ]
+    mine = [pid for pid, environment in processes(mark).items() if launched_rank(environment) == rank]
     return min(mine, default=None)
 
 

@@ -141,6 +141,21 @@ class RankReplay:
         self.mpi.issue(call)
         self.pace.called()
 
+    def issue_until(self, op: str, is_done: Callable[[], bool], *args: Any) -> Prepared:
+        """Issue a call when it is due, and again until it is done.
+
+        The calls come from one place: a tracer makes one event of all that they complete.
+        """
+        call, tally, start = self.mpi.prepare(op, args), self.stats.of(op, self.family), self.pace.wait()
+        done = False
+        while not done:
+            self.mpi.issue(call)
+            self.pace.called()
+            done = is_done()
+        tally.calls += 1
+        tally.ns += self.pace.last_ns - start
+        return call
+
     def poll(self, op: str, flag: Out, *args: Any) -> None:
         """Issue a call until it sets its flag."""
         call, start = self.issue(op, *args), self.pace.last_ns

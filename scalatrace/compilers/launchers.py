@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from scalatrace.compilers.abi import STANDARD_ABI
 from scalatrace.compilers.elf import linked_mpi
 from scalatrace.compilers.mpi import Mpi, beside_launcher, is_launcher, is_same_library, library_of
 from scalatrace.errors import ScalatraceError
@@ -75,7 +76,7 @@ def _mismatch(launcher: Path, program: str, library: Path, may_change: str = "")
     if theirs is None or is_same_library(theirs.library, library):
         return ""
     flavour = Mpi(library, theirs.compiler).flavour
-    if flavour == "mpi_abi":
+    if flavour == STANDARD_ABI:
         return ""  # that of any MPI
     if may_change and flavour == theirs.flavour and linked_mpi(may_change):
         return ""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from scalatrace.compilers.abi import abi_of, standard_abi_version
 from scalatrace.compilers.elf import is_elf, linked_mpi
 from scalatrace.compilers.programs import IMPORT_NOTHING_HERE, find_program, own_python, run_tool
 from scalatrace.errors import ScalatraceError
@@ -44,8 +45,6 @@ _LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so", "libmp
 MAX_READ = 256 * 1024
 """Bytes at the beginning of a library that its identity depends on: symbols, relocations, a build ID."""
 
-_ABI = re.compile(r"libmpi_abi\.so\.(\d+)")
-
 MAX_PARENTS = 4
 """Folders above a library in which its wrapper is sought: lib/release/libmpi.so.12 belongs to bin/mpicc."""
 
@@ -61,11 +60,8 @@ class Mpi:
 
     @property
     def flavour(self) -> str:
-        """The binary interface: openmpi, mpich (and what has its), or mpi_abi, the standard's."""
-        name = self.library.resolve().name
-        if name.startswith("libmpi_abi."):
-            return "mpi_abi"
-        return "openmpi" if name.startswith("libmpi.so.40") else "mpich"
+        """The binary interface of the library (abi.py)."""
+        return abi_of(self.library)
 
 
 def mpi_of(library: Path, user: str) -> Mpi:
@@ -87,8 +83,8 @@ def identify(library: Path) -> str:
     The C part of the tracer has the same function (`scalatrace/front/shim.c`). Raises OSError.
     """
     library = library.resolve()
-    if match := _ABI.match(library.name):
-        return f"abi{match[1]}"
+    if version := standard_abi_version(library):
+        return f"abi{version}"
     with library.open("rb") as file:
         return f"{zlib.crc32(file.read(MAX_READ)):08x}-{library.stat().st_size:x}"
 

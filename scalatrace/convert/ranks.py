@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from scalatrace.core.binding import COMM_NULL, COMM_SELF, COMM_WORLD, Core, family
-from scalatrace.operations import communicates, is_collective
+from scalatrace.operations import communicates, is_collective, may_overlap
 from scalatrace.trace.model.tables import Datatype, Kind
 
 __all__ = ["RankCalls", "write_trace"]
@@ -61,9 +61,8 @@ class RankCalls:
         schema = tuple((name, kind) for name, kind, _ in params)
         op_number = self._ops.get((op, schema))
         if op_number is None:
-            op_number = self.core.define_op(
-                op, [(name, int(kind)) for name, kind in schema], communicates(op), is_collective(op)
-            )
+            kinds = [(name, int(kind)) for name, kind in schema]
+            op_number = self.core.define_op(op, kinds, communicates(op), is_collective(op), may_overlap(op))
             self._ops[op, schema] = op_number
         signature = self.core.define_signature(frames) if frames else 0
         at = next((value for _, kind, value in params if kind is Kind.COMM), "world")

@@ -62,6 +62,9 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "st_define_op": (c_int, (c_void_p, c_char_p, c_int, _STRINGS, POINTER(c_int))),
     "st_set_communicating": (c_int, (c_void_p, c_int)),
     "st_set_collective": (c_int, (c_void_p, c_int)),
+    "st_set_overlapping": (c_int, (c_void_p, c_int)),
+    "st_core_end_use": (c_int, (c_void_p, c_uint32, c_int64)),
+    "st_core_use": (c_int, (c_void_p, c_uint32, c_int64, c_uint32, c_int)),
     "st_define_stat": (c_int, (c_void_p, c_char_p, c_double)),
     "st_array": (c_uint64, (c_void_p, _INT64_P, c_size_t)),
     "st_string": (c_uint64, (c_void_p, c_char_p, c_size_t)),
@@ -179,12 +182,14 @@ class Core:
         params: Sequence[tuple[str, int]],
         communicates: bool = False,
         collective: bool = False,
+        overlaps: bool = False,
     ) -> int:
         """Register an operation with its (parameter, kind) pairs; the number that `append` takes.
 
         Args:
             communicates: whether its calls end start-up, where their communicator has several ranks.
             collective: whether threads that make its calls on one communicator take turns.
+            overlaps: whether threads may make its calls at the same time on one object.
         """
         names, kinds = _strings([name for name, _ in params]), (c_int * len(params))(*(k for _, k in params))
         op = self._check_code(self._lib.st_define_op(self._handle, _bytes(name), len(params), names, kinds))
@@ -192,6 +197,8 @@ class Core:
             self._check_code(self._lib.st_set_communicating(self._handle, op))
         if collective:
             self._check_code(self._lib.st_set_collective(self._handle, op))
+        if overlaps:
+            self._check_code(self._lib.st_set_overlapping(self._handle, op))
         return op
 
     def define_stat(self, name: str, resolution: float = 1.0) -> int:
@@ -270,6 +277,14 @@ class Core:
         event.values[:n] = [_to_signed(value) for value in values]
         event.stats[:] = [*stats, *[float("nan")] * (MAX_STATS - len(stats))]
         self._check_code(self._lib.st_core_append(self._handle, ctypes.byref(event)))
+
+    def use_request(self, creator: int, ordinal: int, thread: int, overlaps: bool = False) -> None:
+        """Note that a thread uses a persistent request, the `ordinal`-th one of thread `creator`."""
+        self._check_code(self._lib.st_core_use(self._handle, creator, ordinal, thread, int(overlaps)))
+
+    def end_request(self, creator: int, ordinal: int) -> None:
+        """Note that a persistent request is freed."""
+        self._check_code(self._lib.st_core_end_use(self._handle, creator, ordinal))
 
     def flatlog_open(self, path: str | PathLike[str]) -> None:
         """Write each call appended from now on to a flat log."""

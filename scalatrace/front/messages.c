@@ -20,9 +20,12 @@
 enum { HIGH_DESCRIPTOR = 500 }; /* programs expect the low numbers */
 
 static const char *find_rank(void) {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    static const char *const ranks[] = {
+#define ST_LAUNCHER(rank, nranks, ranks_here, nnodes, run) rank,
+#include "launchers.def"
+    };
     const char *rank = NULL;
-    for (int i = 0; i < 4 && !rank; i++) rank = getenv(ranks[i]);
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks && !rank; i++) rank = getenv(ranks[i]);
     return rank;
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scalatrace.operations import Category, communicates, is_collective, operation
+from scalatrace.operations import Category, communicates, is_collective, may_overlap, operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Procedure, ProcedureParameter
@@ -59,7 +59,8 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
         facts = (
-            role, communicates(op), awaited.get(op, 0), op.endswith("_init"), has_buffers, is_collective(op)
+            role, communicates(op), awaited.get(op, 0), op.endswith("_init"), has_buffers, is_collective(op),
+            may_overlap(op),
         )  # fmt: skip
         rows.append(f'    {{"{op}", {nvalues}, {names}, {", ".join(str(int(fact)) for fact in facts)}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]

@@ -17,8 +17,8 @@ from scalatrace.compilers.elf import preload_obstacle
 from scalatrace.compilers.launchers import foreign_launcher, foreign_launcher_in
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, remove_leftovers
-from scalatrace.launched import launched_rank, on_one_node
-from scalatrace.record.placeholders import array_task, fill, has_placeholders, restarts
+from scalatrace.launched import array_task, launched_rank, on_one_node, restarts
+from scalatrace.record.placeholders import fill, has_placeholders
 from scalatrace.record.policy import RecordingPolicy
 from scalatrace.record.shim import front_environment
 

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from scalatrace.compilers.abi import comm_world
 from scalatrace.compilers.mpi import library_of
 from scalatrace.errors import ScalatraceError
 from scalatrace.launched import REPORT_S, launched_rank, waits_for_failed_ranks
@@ -26,9 +27,6 @@ __all__ = ["refused_together"]
 
 INIT_LIMIT_S = 300
 """Seconds that a refusing rank waits in MPI_Init for the others, which may read input before."""
-
-_MPICH_WORLD, _ABI_WORLD = 0x44000000, 0x101
-"""MPI_COMM_WORLD of MPICH, an int, and of the standard ABI, a pointer. In Open MPI it is an address."""
 
 
 @contextmanager
@@ -65,14 +63,8 @@ def _abort(path: Path, error: ScalatraceError) -> NoReturn:
     if launched_rank():  # rank 0 may refuse, too, and ends this one
         time.sleep(REPORT_S)
         _report(error)
-    library.MPI_Abort(_world(path, library), error.exit_status)
+    library.MPI_Abort(comm_world(path, library), error.exit_status)
     os._exit(error.exit_status)
-
-
-def _world(path: Path, library: ctypes.CDLL) -> object:
-    if hasattr(library, "ompi_mpi_comm_world"):
-        return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, "ompi_mpi_comm_world")))
-    return ctypes.c_void_p(_ABI_WORLD) if "mpi_abi" in path.resolve().name else _MPICH_WORLD
 
 
 def _report(error: ScalatraceError) -> None:

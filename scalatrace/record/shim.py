@@ -160,7 +160,8 @@ def _core_name() -> str:
 
 def _source_files() -> list[Path]:
     sources = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
-    return [*sorted(sources), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
+    shared = [_PACKAGE / "operations.py", _PACKAGE / "launchers.def"]
+    return [*sorted(sources), *shared, *sorted(INCLUDE.glob("*.h"))]
 
 
 def _build(mpi: Mpi, folder: Path) -> bytes:
@@ -185,7 +186,7 @@ def _compile(mpi: Mpi, folder: Path, core: Path, built: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     flags = [*_FLAGS, *_extra_flags()]
-    includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{INCLUDE}"]
+    includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{_PACKAGE}", f"-I{INCLUDE}"]
     sources = [*sorted(_SOURCES.rglob("*.c")), *sorted(folder.glob("*.c"))]
     objects = [str(folder / f"{source.stem}.o") for source in sources]  # no two have the same stem
 

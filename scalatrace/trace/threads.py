@@ -11,16 +11,20 @@ from collections.abc import Mapping
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.consistency.partial import part_note
+from scalatrace.trace.model.elastic import Elastic, at
+from scalatrace.trace.model.tables import SharedKind, UseName
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import STARTING
 
 __all__ = [
+    "ObjectName",
     "check_no_streams",
     "check_one_order",
     "check_one_thread",
     "elapsed_ns",
     "order_note",
     "thread_count",
+    "uses_of_rank",
 ]
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
@@ -28,9 +32,13 @@ THREADS, ELAPSED = "threads", "elapsed-ns"
 
 
 PERSISTENT = (
-    "threads of a rank use persistent requests, and the trace does not know in which order they start, "
-    "complete and free those that they share"
+    "threads of a rank use persistent requests: a start, a completion and the end are taken in the usual "
+    "order, which may be another one than the program's"
 )
+
+
+ObjectName = tuple[SharedKind, int, int]
+"""A name of `Trace.uses`, and the number of the object with this name."""
 
 
 def thread_count(meta: Mapping[str, str]) -> int:
@@ -93,3 +101,27 @@ def order_note(trace: Trace) -> str:
         "one thread would make all in the order in which they ended, "
         "so ranks may wait for each other for ever"
     )
+
+
+def uses_of_rank(uses: Mapping[UseName, Elastic], rank: int) -> dict[ObjectName, list[int]]:
+    """Return the entries of each object that threads of a rank share: the order in which they use it.
+
+    An entry is 2 * thread, plus 1 for calls that threads may make at the same time. A vec of `uses` has for
+    each object the number of objects since the one before, the number of its entries, and these.
+
+    Raises ValueError where the numbers of entries contradict the vec.
+    """
+    result: dict[ObjectName, list[int]] = {}
+    for (kind, name), value in uses.items():
+        if (vec := at(value, rank)) is None:
+            continue
+        values = iter(vec)
+        ordinal = -1
+        for difference in values:
+            ordinal += 1 + difference
+            n = next(values, 0)
+            entries = [entry for _, entry in zip(range(n), values, strict=False)]
+            if difference < 0 or n < 1 or len(entries) < n or min(entries) < 0:
+                raise ValueError("the order of threads on an object is damaged")
+            result[kind, name, ordinal] = entries
+    return result

@@ -12,6 +12,7 @@ import pytest
 
 import scalatrace
 from scalatrace.cli.dispatch import main
+from scalatrace.launched import launcher_variables
 from scalatrace.report.costs.comparison import ComparisonReporter
 from scalatrace.report.costs.efficiency import EQUALLY, efficiency
 from scalatrace.report.costs.performance import PerformanceReporter
@@ -253,7 +254,7 @@ def test_differences_are_shown_in_the_terms_of_users(
 def test_a_narrow_terminal_gets_fewer_columns(
     monkeypatch: pytest.MonkeyPatch, width: int, hidden: int
 ) -> None:
-    for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"):
+    for name in launcher_variables():
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setenv("NO_COLOR", "1")
@@ -330,7 +331,7 @@ class Terminal(io.StringIO):
     ids=["terminal", "no-color", "mpiexec", "hydra"],
 )
 def test_styles(monkeypatch: pytest.MonkeyPatch, variables: dict[str, Any], styled: bool, wide: bool) -> None:
-    for name in ("NO_COLOR", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "COLUMNS"):
+    for name in ("NO_COLOR", "COLUMNS", *launcher_variables()):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     for name, value in variables.items():

@@ -12,10 +12,9 @@ import scalatrace
 from scalatrace.cli import main
 from scalatrace.cli.progress import PrintedSteps
 from scalatrace.codegen.conceptual.run import run as ncptl_run
+from scalatrace.launched import launcher_variables
 from scalatrace.record import shim
 from support.builder import Builder, Comm
-
-RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 
 
 @pytest.mark.parametrize(
@@ -69,10 +68,10 @@ def test_ncptl_run_says_which_log_it_wrote(
 def test_rank_0_says_that_the_tracer_is_built(
     monkeypatch: pytest.MonkeyPatch, rank: str | None, says: bool
 ) -> None:
-    for name in RANKS:
+    for name in launcher_variables():
         monkeypatch.delenv(name, raising=False)
     if rank is not None:
-        monkeypatch.setenv(RANKS[0], rank)
+        monkeypatch.setenv(launcher_variables()[0], rank)
     notices: list[str] = []
     monkeypatch.setattr(shim, "find_shim", lambda library: None)
     monkeypatch.setattr(shim, "_shim_name", lambda library: "a.so")

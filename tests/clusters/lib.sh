@@ -1,4 +1,5 @@
 # Slurm in namespaces of its own: source this file first. $type is the PMI of srun, $work the folder of the run.
+# Slurm is that of this machine, or of the folder $SLURM_ROOT with Debian's packages, which is laid over /usr.
 # Exit status of the scripts: 0 right, 1 wrong, 77 skipped.
 set -u
 type=${1:-pmi2}
@@ -8,20 +9,25 @@ work=${SLURM_WORK:-$(mktemp -d)}
 # enter OPTION...: run the script again in new namespaces (options of unshare), once.
 enter() {
     [ -z "${SLURM_WORK:-}" ] || return 0
-    [ -x "$root/usr/sbin/slurmctld-wlm" ] || { echo "skipped: SLURM_ROOT names no folder with Slurm"; exit 77; }
+    [ -x "$root/usr/sbin/slurmctld-wlm" ] || { echo "skipped: no Slurm on this machine or in SLURM_ROOT"; exit 77; }
     [ "$(id -u)" = 0 ] && unshare "$@" -m -p -f true 2>/dev/null || { echo "skipped: no right to make namespaces"; exit 77; }
     trap 'rm -rf "$work"' EXIT
     SLURM_WORK=$work timeout 1200 unshare "$@" -m --propagation private -p -f --mount-proc "$0" "$type"
     exit
 }
 
-# configure HOST NODES: lay the packages over /usr; write the configuration for a host with slurmctld and these nodes.
-configure() {
+# lay_over: make the packages of $SLURM_ROOT part of /usr.
+lay_over() {
     ln -sf slurmstepd-wlm "$root/usr/sbin/slurmstepd"
     ln -sf libpmix.so.2 "$root/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so" # which the plug-in of srun opens
     mount -t overlay overlay -o "lowerdir=$root/usr:/usr" /usr || exit 77
+}
+
+# configure HOST NODES: write the configuration for a host with slurmctld and these nodes.
+configure() {
+    [ -z "$root" ] || lay_over
     mount -t tmpfs shm /dev/shm # the memory of jobs that were killed has the numbers of new jobs
-    mkdir -p "$work/state" "$work/spool"
+    mkdir -p "$work/state" "$work/spool" "$work"/tmp-{localhost,n1,n2,n3} # nodes share /tmp, and PMIx names folders by step
     cat >"$work/slurm.conf" <<END
 ClusterName=test
 SlurmctldHost=$1
@@ -31,6 +37,7 @@ SlurmUser=root
 SlurmdUser=root
 StateSaveLocation=$work/state
 SlurmdSpoolDir=$work/spool/%n
+TmpFS=$work/tmp-%n
 SlurmctldPidFile=$work/slurmctld.pid
 SlurmdPidFile=$work/slurmd-%n.pid
 SlurmctldLogFile=$work/slurmctld.log

@@ -26,7 +26,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Builder:
 
     def make(mpi: Mpi, source: str) -> Path:
         compiler = mpi.compiler("fort" if source.endswith(".f90") else "c")
-        binary = folder / f"{source.split('.')[0]}.{mpi.name}"
+        binary = folder / f"{source.replace('.', '-')}.{mpi.name}"
         if binary.exists():
             return binary
         if compiler is None:

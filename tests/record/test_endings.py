@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from record.conftest import Builder, Traced, plain
+from record.conftest import PROGRAMS, Builder, Traced, plain
 from scalatrace import load
 from support.mpis import Mpi
-from support.running import Finished, record, scalatrace
+from support.running import Finished, record, run, scalatrace
 
 pytestmark = pytest.mark.mpi
 EVENTS = 7  # per rank, before the end
@@ -57,6 +57,24 @@ def test_finalize_when_the_program_has_ended(
     assert run.finished.warnings == ""
     assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
     assert not run.trace.with_name("a.st.parts").exists()
+
+
+@pytest.mark.parametrize("how", ["linked", "loaded"])
+def test_finalize_in_the_destructor_of_a_library(
+    any_mpi: Mpi, how: str, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """Whether its destructor runs before or after those of the tracer."""
+    library, program = tmp_path / "liblate.so", tmp_path / "late"
+    linked = ["-DLINKED", library, f"-Wl,-rpath,{tmp_path}"] if how == "linked" else []
+    compiler = [any_mpi.mpicc, "-w", PROGRAMS / "late_finalize_library.c"]
+    for command in (["-DLIBRARY", "-shared", "-fPIC", "-o", library], ["-o", program, *linked, "-ldl"]):
+        run([*compiler, *command], env=any_mpi.environment(), cwd=tmp_path).check()
+    result = traced(any_mpi, 3, [program, *([library] if how == "loaded" else [])])
+    result.finished.check()
+    assert result.finished.warnings == ""
+    assert "lossless" in scalatrace(any_mpi, "verify", result.trace, result.logs).check().stdout
+    assert result.ops(2)["Allreduce"] == 1
+    assert not result.trace.with_name("a.st.parts").exists()
 
 
 @pytest.mark.parametrize("how", ["leave", "fatal", "asleep"])

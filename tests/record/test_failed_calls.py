@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import scalatrace as package
-from record.conftest import Builder, Traced
+from record.conftest import Builder, Traced, plain, sorted_lines
 from scalatrace.trace.consistency.failed import repeatable
 from support import running
 from support.mpis import Mpi
@@ -88,6 +88,8 @@ def test_events_have_the_error(any_mpi: Mpi, run: Traced) -> None:
 
 def test_what_failed_calls_did_is_repeated(any_mpi: Mpi, run: Traced, tmp_path: Path) -> None:
     """Truncated messages are received, refused calls are not made."""
+    if any_mpi.python is None:
+        pytest.skip(f"no mpi4py for {any_mpi.name}")
     for engine in ("python", "compiled"):
         replay = [any_mpi.python, "-m", "scalatrace", "replay", run.trace, "--verify", "--engine", engine]
         mpirun(any_mpi, 2, replay, timeout=90).check()
@@ -104,6 +106,28 @@ def test_what_failed_calls_did_is_repeated(any_mpi: Mpi, run: Traced, tmp_path: 
     assert Counter(c.op for c in first.walk(1)) == Counter(c.op for c in second.walk(1))
     python = scalatrace(any_mpi, "generate", run.trace, "--to", "python", "-o", tmp_path / "a.py")
     assert "too long for their receives: use --to c" in python.stderr
+
+
+@pytest.mark.parametrize("source", ["failing.f90", "failing08.f90"])
+def test_errors_in_fortran(
+    any_mpi: Mpi, source: str, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """By both modules: the program has its error codes, the trace the calls."""
+    argv = [build(any_mpi, source)]
+    untraced = plain(any_mpi, 2, argv, tmp_path).check()
+    run = traced(any_mpi, 2, argv)
+    assert sorted_lines(run.finished.check()) == sorted_lines(untraced)
+    assert sorted_lines(untraced) == ["rank 0, errors: 6", "rank 1, errors: 7"]
+    assert run.finished.warnings == ""
+    assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
+    refused = {
+        "Send_failed": {"MPI_ERR_RANK": 3},
+        "Irecv_failed": {"MPI_ERR_RANK": 1},
+        "Bcast_failed": {"MPI_ERR_ROOT": 1},
+        "Comm_free_failed": {"MPI_ERR_COMM": 1},
+    }
+    assert _errors(run, 0) == refused
+    assert _errors(run, 1) == refused | {"Recv_error": {"MPI_ERR_TRUNCATE": 1}}
 
 
 def test_exceptions_in_python(mpi: Mpi, traced: Callable[..., Traced], tmp_path: Path) -> None:

@@ -10,17 +10,16 @@ import pytest
 
 from record.conftest import Builder
 from scalatrace import load
+from scalatrace.launched import array_task, batch_variables, launcher_variables, restarts
 from scalatrace.record import placeholders
-from scalatrace.record.placeholders import array_task, fill, restarts
+from scalatrace.record.placeholders import fill
 from support.mpis import Mpi
 from support.running import Argument, run
-
-JOB = ("SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "PBS_JOBID", "SLURM_PROCID")
 
 
 @pytest.fixture(autouse=True)
 def _no_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in JOB:
+    for name in (*launcher_variables(), *batch_variables()):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(placeholders.socket, "gethostname", lambda: "node7")
 

@@ -47,6 +47,19 @@ def test_sessions_with_and_without_init(any_mpi: Mpi, both: Callable[..., Traced
     assert not run.trace.with_name("a.st.parts").exists()
 
 
+@pytest.mark.parametrize("source", ["sessions.f90", "sessions08.f90"])
+def test_sessions_in_fortran(any_mpi: Mpi, source: str, both: Callable[..., Traced]) -> None:
+    """By both modules: a session, and MPI_Init beside it."""
+    run = both(any_mpi, source)
+    assert "wrong: 0" in run.finished.stdout
+    assert "wrong: 1" not in run.finished.stdout
+    assert run.finished.warnings == ""
+    assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
+    ops = run.ops(3)
+    assert (ops["Irecv"], ops["Send"], ops["Wait"], ops["Allreduce"]) == (3, 3, 3, 15)
+    assert ops["Comm_create_from_group"] == 1
+
+
 @pytest.mark.parametrize("steps", ["aa", "aiwf"])
 def test_sessions_one_after_another(any_mpi: Mpi, both: Callable[..., Traced], steps: str) -> None:
     run = both(any_mpi, "sessions.c", steps)  # Open MPI 5 crashes, also without the tracer

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from scalatrace.report.page.timeline import TimelineRow, TimelineWindow, some_ra
 from scalatrace.trace.exchange.messages import messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Sequence
 from scalatrace.trace.query.load import MeanTimes
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
@@ -47,7 +49,7 @@ def test_calls_of_walks(name: str) -> None:
             clock += compute + comm
 
 
-def computation(bars: Sequence[tuple[int, int]]) -> list[int]:
+def computation(bars: Iterable[tuple[int, int]]) -> list[int]:
     """Times between calls, of their starts and ends, ns."""
     ends = [0, *(end for _, end in bars)]
     return [start - end for (start, _), end in zip(bars, ends, strict=False)]
@@ -83,12 +85,33 @@ def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.Capture
         assert bars[-1][1] == pytest.approx(row["end_ns"], rel=0.02)
 
 
-def test_calls_of_several_threads_have_no_time_line() -> None:
+def test_threads_of_one_sequence_have_no_time_line() -> None:
     trace = ring(4)
     trace.meta |= {"threads": "3", "elapsed-ns": "1000"}
     found = time_line(trace, range(4), TimelineWindow())
     assert not found.lines
-    assert "several threads" in found.note
+    assert "threads of a rank" in found.note
+
+
+def test_threads_have_rows() -> None:
+    """Rank 1 has two threads. On tag 5, both send: which message is first is not known."""
+    b = Builder(2)
+    given = {"count": 1, "datatype": DOUBLE, "comm": Comm()}
+    first, second = Groups([(RankList([1]), Vec(2))]), Groups([(RankList([1]), Vec(3))])
+    receive = [
+        b.event("Recv", Groups([(RankList([0]), Vec(n))]), source=1, tag=t, **given)
+        for n, t in ((2, 4), (5, 5))
+    ]
+    sends = [b.event("Send", first, dest=0, tag=t, **given) for t in (4, 5)]
+    later = b.event("Send", second, dest=0, tag=5, **given)
+    trace = timed(b.of(*receive, *sends, later))
+    once = Groups([(RankList([1]), Vec(1))])
+    trace = replace(trace, nodes=[*trace.nodes[:-1], Sequence(once, (trace.nodes[-1],), 2)])
+    trace.meta |= {"threads": "2", "elapsed-ns": "1000"}
+    found = time_line(trace, range(2), TimelineWindow())
+    assert [(line.name, len(line.bars)) for line in found.lines] == [("0.0", 7), ("1.0", 4), ("1.2", 3)]
+    assert "A row is a thread" in found.threads
+    assert sorted(found.arrows) == [(1, 0, 0, 0), (1, 1, 0, 1)]
 
 
 def test_messages_of_a_ring() -> None:

@@ -22,12 +22,13 @@ from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.tree import PageTree, TreeNode, node_numbers, tree_of
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.model.elastic import Formulas
-from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.nodes import Event, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.builder import Builder, Comm
 from support.reported import SEEDS, million_stencil, recorded, ring
 from support.timed import trace_of, uneven_solver
@@ -390,3 +391,10 @@ def test_rows_of_ranks_are_binned() -> None:
     trace = replace(RECORDED["p2p"])
     summary = summary_of(trace)
     assert all(one.compute_ns[0] <= one.compute_ns[1] <= one.compute_ns[2] for one in summary.ranks)
+
+
+def test_threads_are_nodes() -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Barrier", comm=Comm()), b.event("Barrier", comm=Comm()))
+    trace = replace(trace, nodes=[trace.nodes[0], Sequence(Vec(1), (trace.nodes[1],), 3)])
+    assert [child.thread for child in gather(trace, "a.st").tree.root.children] == [0, 3]

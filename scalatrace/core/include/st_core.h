@@ -90,6 +90,11 @@ ST_API int st_set_communicating(st_core *core, int op);
  * order of these threads. Before its first event. */
 ST_API int st_set_collective(st_core *core, int op);
 
+/* Several threads may make calls of this operation on one window, file or persistent request at the same time: their order
+ * is not stored. Before its first event. Of other calls that have a parameter `win` or `fh`, the file has the order of the
+ * threads where there are several. */
+ST_API int st_set_overlapping(st_core *core, int op);
+
 /* What is recorded of a parameter ("count", or of one operation: "Alltoallv.sendcounts"); before the first event.
  * limit 0: every value (the default). n > 0: every value while they take up to n terms or groups of ranks, then a
  * histogram of them; of an array, length and average. -1: nothing. Communicators, datatypes and strings are always
@@ -141,6 +146,12 @@ ST_API int st_set_count(st_core *core, const char *op_name, uint64_t ncalls);
 
 /* Append an event: intra-node compression, amortised O(1). Writes the flat log first when one is open. */
 ST_API int st_core_append(st_core *core, const struct st_event *event);
+
+/* A thread uses a persistent request that thread `creator` made, as its `ordinal`-th one that has a name in events. Where
+ * several threads use it, the file has their order. */
+ST_API int st_core_use(st_core *core, uint32_t creator, int64_t ordinal, uint32_t thread, int overlaps);
+/* The request is freed: where one thread used it, nothing is stored. */
+ST_API int st_core_end_use(st_core *core, uint32_t creator, int64_t ordinal);
 
 /* Write every event to `path` as text, straight from st_core_append and past the compressor (docs/reference/format.md). */
 ST_API int st_flatlog_open(st_core *core, const char *path);

@@ -108,6 +108,14 @@ int st_set_collective(st_core *core, int op) {
     });
 }
 
+int st_set_overlapping(st_core *core, int op) {
+    return guarded_change(core, [&] {
+        if (op < 0 || static_cast<size_t>(op) >= core->ops.size()) return fail(core, ST_E_USAGE, "unknown operation");
+        core->ops[static_cast<size_t>(op)].overlaps = true;
+        return 0;
+    });
+}
+
 /* Also for operations that are defined already. */
 int st_set_policy(st_core *core, const char *parameter, int limit) {
     return guarded_change(core, [&] {
@@ -261,6 +269,23 @@ int st_core_append(st_core *core, const struct st_event *event) {
         if (event->thread >= core->thread_limit)
             return fail(core, ST_E_USAGE, "an event of a thread without the option 'threads', or of too many");
         core->append(*event);
+        return 0;
+    });
+}
+
+int st_core_use(st_core *core, uint32_t creator, int64_t ordinal, uint32_t thread, int overlaps) {
+    return guarded_change(core, [&] {
+        if (thread >= core->thread_limit || creator >= core->thread_limit || ordinal < 0)
+            return fail(core, ST_E_USAGE, "a use by a thread without the option 'threads', or of too many");
+        const UseName name{static_cast<int32_t>(UseKind::kRequest), creator};
+        core->uses.note(name, ordinal, static_cast<int32_t>(thread), overlaps != 0);
+        return 0;
+    });
+}
+
+int st_core_end_use(st_core *core, uint32_t creator, int64_t ordinal) {
+    return guarded_change(core, [&] {
+        core->uses.end({static_cast<int32_t>(UseKind::kRequest), creator}, ordinal);
         return 0;
     });
 }

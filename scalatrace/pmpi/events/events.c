@@ -29,6 +29,7 @@ static int define(int op, int outcome) {
         st_core_check(st_set_communicating(st_shared.core, number));
     if (number >= 0 && schema->collective && outcome != ST_FAILED)
         st_core_check(st_set_collective(st_shared.core, number));
+    if (number >= 0 && schema->overlaps) st_core_check(st_set_overlapping(st_shared.core, number));
     return number;
 }
 

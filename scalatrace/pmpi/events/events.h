@@ -33,6 +33,7 @@ struct st_op {
     int lasting;      /* it creates a persistent request: 1 or 0 */
     int has_buffers;  /* a further parameter is recorded where st_shared.has_memory (memory.h): 1 or 0 */
     int collective;   /* as is_collective in operations.py: 1 or 0 */
+    int overlaps;     /* as may_overlap in operations.py: 1 or 0 */
 };
 extern const struct st_op st_ops[]; /* generated: ops.c */
 

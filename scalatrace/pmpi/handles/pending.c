@@ -121,6 +121,7 @@ void st_pending_add(struct st_call *call, const MPI_Request *array, int i) {
     if (ST_SELECTING && !st_claimed_recorded(call, i)) return;
     const struct st_slot *slot = st_request_slot(call->claimed[i]);
     bool is_foreign = slot && slot->stream != st_thread.stream && slot->ordinal >= 0;
+    if (is_foreign) st_request_use(call, call->claimed[i]);
     pending->ages[pending->n] = is_foreign ? which_of(slot) : st_claimed_age(call, i);
     bool died = st_claimed_died(call, array, i);
     pending->slots[pending->n++] = died ? call->claimed[i] : -1;

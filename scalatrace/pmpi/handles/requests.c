@@ -72,9 +72,22 @@ void st_request_add(struct st_call *call, MPI_Request *request, bool persistent,
 
 /* -- ages ------------------------------------------------------------------------------------------------ */
 
+/* Do threads use the request in an order of its own? */
+static bool is_ordered(const struct st_slot *slot) { return slot->persistent && !slot->hidden && slot->ordinal >= 0; }
+
+void st_request_use(const struct st_call *call, int slot) {
+    if (__builtin_expect(!st_shared.streams, 1) || slot < 0) return;
+    const struct st_slot *s = &requests.slots[slot];
+    if (!is_ordered(s)) return;
+    st_core_check(st_core_use(st_shared.core, (uint32_t)s->stream, s->ordinal, (uint32_t)st_thread.stream,
+                              st_ops[call->op].overlaps));
+}
+
 /* The name in the call's event, if it makes one; see live.h. */
 static int64_t name_of(const struct st_call *call, int slot) {
-    return call->on ? st_live_name(&requests, slot, st_thread.stream) : ST_UNDEFINED;
+    if (!call->on) return ST_UNDEFINED;
+    st_request_use(call, slot);
+    return st_live_name(&requests, slot, st_thread.stream);
 }
 
 int64_t st_request(struct st_call *call, const MPI_Request *array, int i) {
@@ -226,6 +239,9 @@ bool st_claimed_died(const struct st_call *call, const MPI_Request *array, int i
 
 void st_request_drop(int slot, int stream) {
     if (slot >= 0 && requests.slots[slot].any_source) nany_source--;
+    if (st_shared.streams && slot >= 0 && is_ordered(&requests.slots[slot]))
+        st_core_check(
+            st_core_end_use(st_shared.core, (uint32_t)requests.slots[slot].stream, requests.slots[slot].ordinal));
     st_live_drop(&requests, slot, stream);
 }
 

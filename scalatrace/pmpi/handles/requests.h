@@ -58,6 +58,9 @@ void st_relink_claim(struct st_call *call, int i);
 void st_drop_claim(struct st_call *call, int i);
 /* Drop a request whose slot left its call's claims (pending.h), and that an event of this stream completed. */
 void st_request_drop(int slot, int stream);
+/* The call's event names a request: where it is persistent, threads use it in an order (st_core_use). The functions that
+ * return names call this. */
+void st_request_use(const struct st_call *call, int slot);
 /* For pending.h: the slot (NULL for -1), and the name of another stream's request in an event of a stream. */
 const struct st_slot *st_request_slot(int slot);
 int64_t st_request_foreign_name(int creator, int64_t ordinal, int stream);

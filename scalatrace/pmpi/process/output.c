@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/launcher.h"
 #include "base/options.h"
 #include "base/state.h"
 
@@ -21,9 +22,9 @@ static char output[MAX_PATH], claimed[MAX_PATH];
 static struct stat before; /* of the output in MPI_Init; all zero: there was none */
 static bool reserved;      /* `claimed` is an empty file of this run */
 
-static int number_in(const char *name) {
+static bool is_set(const char *name) {
     const char *value = getenv(name);
-    return value ? atoi(value) : -1;
+    return value && atoi(value) > 0;
 }
 
 static struct stat status_of(const char *path) {
@@ -32,31 +33,18 @@ static struct stat status_of(const char *path) {
     return now;
 }
 
-/* Did a launcher start several tasks, each of which is a world of one rank? Return the number of this task, or -1. A
- * launcher within another one leaves the variables of both. */
+/* Did a launcher start several tasks, each of which is a world of one rank? Return the number of this task, or -1. */
 static int task_without_world(int *ntasks) {
-    static const struct {
-        const char *size, *rank;
-    } launchers[] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
-                     {"PMI_SIZE", "PMI_RANK"},
-                     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
     MPI_Comm parent = MPI_COMM_NULL;
-    int task = -1;
     if (st_shared.nprocs > 1) return -1;
     if (st_shared.private_comm != MPI_COMM_NULL) PMPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL) return -1;
-    for (int i = 0; i < 3; i++) {
-        int size = number_in(launchers[i].size);
-        if (size == 1) return -1;
-        if (size > 1 && task < 0) *ntasks = size, task = number_in(launchers[i].rank);
-    }
-    return task;
+    return parent == MPI_COMM_NULL ? st_launched_task(ntasks) : -1;
 }
 
 /* Ranks may know other placeholders (%h, %p) than rank 0, which writes the trace. Whether they take its path is rank
  * 0's decision, too: programs of one mpiexec may have different options. */
 static void share_path(void) {
-    snprintf(output, sizeof output, "%s", number_in("SCALATRACE_PLACEHOLDERS") > 0 ? st_options.output : "");
+    snprintf(output, sizeof output, "%s", is_set("SCALATRACE_PLACEHOLDERS") ? st_options.output : "");
     PMPI_Bcast(output, sizeof output, MPI_CHAR, 0, st_shared.private_comm);
     if (*output) st_options.output = output;
 }
@@ -83,7 +71,7 @@ static bool is_free(const char *path, bool first) {
     if (now.st_ino) {
         bool unchanged = now.st_dev == before.st_dev && now.st_ino == before.st_ino &&
                          now.st_mtim.tv_sec == before.st_mtim.tv_sec && now.st_mtim.tv_nsec == before.st_mtim.tv_nsec;
-        return !S_ISREG(now.st_mode) || (first && unchanged && number_in("SCALATRACE_KEEP") <= 0);
+        return !S_ISREG(now.st_mode) || (first && unchanged && !is_set("SCALATRACE_KEEP"));
     }
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return errno != EEXIST; /* who writes the trace reports other errors */

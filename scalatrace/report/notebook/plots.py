@@ -129,9 +129,9 @@ class Plots:
             done = lines.lines[receiver].bars[end.after] if end.after >= 0 else end
             times = (start.start_ns / factor, (done.start_ns + done.length_ns) / factor)
             axes.plot(times, (sender, receiver), color="black", linewidth=0.6)
-        axes.set_yticks(range(len(lines.lines)), [str(line.rank) for line in lines.lines])
+        axes.set_yticks(range(len(lines.lines)), [line.name for line in lines.lines])
         axes.invert_yaxis()
-        axes.set_ylabel("rank")
+        axes.set_ylabel("rank.thread" if lines.threads else "rank")
         axes.set_xlabel(f"time in {unit}" if lines.timed else "calls, all of equal length")
         if not any(line.bars for line in lines.lines):
             axes.set_title(lines.note or "no calls in this window")

@@ -4,6 +4,8 @@ A trace has no time stamps. Each call starts after the mean computation at its p
 and takes the mean time in it, both times the rank's load: the times that exports begin with, before they
 delay calls that would end before the messages that they need. So the order of a rank's calls and its total
 are exact. Single times, and the order between ranks, are not.
+
+Each thread of a rank has a row, which begins with its first call: the time before that is not recorded.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from scalatrace.report.costs.durations import CallDuration, Durations, Simulated
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import ANY, NONE, Messages, world_rank
 from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.nodes import thread_of
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, ages
 from scalatrace.trace.symbolic.grid import Grid
@@ -28,7 +31,12 @@ from scalatrace.trace.values.vec import ANY_TAG
 
 __all__ = ["Bar", "TimeLine", "TimelinePlace", "TimelineRow", "TimelineWindow", "some_ranks", "time_line"]
 
-OVERLAPPING = "no time line: several threads of a rank call MPI, and their calls overlap"
+OVERLAPPING = "no time line: threads of a rank call MPI, and the trace does not know which one made a call"
+
+THREADS = (
+    "A row is a thread of a rank, and begins with its first call: when that was is not recorded. Messages on "
+    "channels that several threads use are not drawn."
+)
 
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
@@ -74,11 +82,17 @@ class TimelinePlace(NamedTuple):
 
 @dataclass(frozen=True)
 class TimelineRow:
-    """The calls of a rank; cut: there are more in the window."""
+    """The calls of a rank, or of one of its threads; cut: there are more in the window.
+
+    Attributes:
+        name: the rank; where threads have rows, `rank.thread`.
+    """
 
     rank: int
     bars: tuple[Bar, ...]
     cut: bool
+    name: str
+    thread: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,6 +105,7 @@ class TimeLine:
         note: why there are no calls; "": there are.
         timed: False: the trace has no times, so each call has the same length.
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
+        threads: what rows of threads are; "": a row is a rank.
     """
 
     places: tuple[TimelinePlace, ...]
@@ -100,6 +115,7 @@ class TimeLine:
     chosen: str = ""
     simulated: bool = False
     note: str = ""
+    threads: str = ""
 
 
 def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[list[int], str]:
@@ -145,16 +161,26 @@ def time_line(
     if len(ranks) > MAX_RANKS:
         raise UsageError(f"a time line of {len(ranks)} ranks: the limit is {MAX_RANKS}; give fewer ranks")
     trace = trace.without_phases
-    if thread_count(trace.meta) > 1:
+    streams = trace.has_streams
+    if thread_count(trace.meta) > 1 and not streams:
         return TimeLine((), (), (), True, chosen, note=OVERLAPPING)
     durations = durations or Durations(trace)
     places: dict[TimelinePlace, int] = {}
-    share = max(1, len(ranks))
+    rows = [(rank, thread) for rank in ranks for thread in _threads(trace, rank)]
+    share = max(1, len(rows))
     limits = MAX_BARS // share, MAX_WALKED // share
-    walked = [_Walk(trace, rank, places, durations.of_rank(rank), *limits) for rank in ranks]
+    walked = [_Walk(trace, *row, places, durations.of_rank(row[0]), *limits) for row in rows]
     lines = tuple(walk.line(window) for walk in walked)
     simulated = isinstance(durations, SimulatedDurations)
-    return TimeLine(tuple(places), lines, tuple(_arrows(walked, window)), durations.timed, chosen, simulated)
+    arrows = tuple(_arrows(walked, window))
+    about_threads = THREADS if streams else ""
+    return TimeLine(tuple(places), lines, arrows, durations.timed, chosen, simulated, threads=about_threads)
+
+
+def _threads(trace: Trace, rank: int) -> list[int]:
+    """Return the threads of a rank that make calls, the first one always."""
+    later = {thread_of(node) for node in trace.nodes if thread_of(node) and rank in trace.participants(node)}
+    return [0, *sorted(later)]
 
 
 Channel = tuple[int, int, int, int]
@@ -162,18 +188,23 @@ Channel = tuple[int, int, int, int]
 
 
 class _Walk:
-    """The walk of one rank. `sends` and `receives`: channel and number of a message -> its bar."""
+    """The walk of one thread of a rank.
+
+    Attributes:
+        sends, receives: channel and number of a message -> its bar.
+    """
 
     def __init__(
         self,
         trace: Trace,
         rank: int,
+        thread: int,
         places: dict[TimelinePlace, int],
         delta: CallDuration,
         max_bars: int,
         max_walked: int,
     ) -> None:
-        self._trace, self._rank, self._places = trace, rank, places
+        self._trace, self._rank, self._thread, self._places = trace, rank, thread, places
         self._max_bars, self._max_walked = max_bars, max_walked
         self._delta = delta
         self._seen: Counter[tuple[bool, Channel]] = Counter()
@@ -187,7 +218,7 @@ class _Walk:
         """Walk to the end of the window."""
         first, last = window.first_s * 1e9, window.last_s * 1e9
         clock, cut = 0.0, False
-        for walked, call in enumerate(self._trace.walk(self._rank)):
+        for walked, call in enumerate(self._trace.walk(self._rank, self._thread)):
             compute, comm = self._delta(call)
             start, clock = clock + compute, clock + compute + comm
             if start > last:
@@ -196,7 +227,13 @@ class _Walk:
                 cut = True
                 break
             self._take(call, start, comm, clock >= first)
-        return TimelineRow(self._rank, tuple(self._bars), cut)
+        name = f"{self._rank}.{self._thread}" if self._trace.has_streams else str(self._rank)
+        return TimelineRow(self._rank, tuple(self._bars), cut, name, self._thread)
+
+    @property
+    def used(self) -> set[tuple[bool, Channel]]:
+        """The channels on which messages were sent or received so far."""
+        return set(self._seen)
 
     def _take(self, call: Call, start: float, length: float, shown: bool) -> None:
         at = len(self._bars) if shown else None
@@ -255,16 +292,27 @@ def _peer(call: Call) -> int:
 
 
 def _arrows(walks: Sequence[_Walk], window: TimelineWindow) -> Iterator[tuple[int, int, int, int]]:
-    """Yield the messages between the ranks: the n-th one of a channel is the n-th that is received."""
-    sent = {key: (i, bar) for i, walk in enumerate(walks) for key, bar in walk.sends.items()}
+    """Yield the messages between the ranks: the n-th one of a channel is the n-th that is received.
+
+    Those on channels that several threads use have no order.
+    """
+    users = Counter(end for walk in walks for end in walk.used)
+    sent = {
+        key: (i, bar)
+        for i, walk in enumerate(walks)
+        for key, bar in walk.sends.items()
+        if users[True, key[0]] == 1
+    }
     for i, walk in enumerate(walks):
         for key, bar in walk.receives.items():
-            if (source := sent.pop(key, None)) is not None:
+            if users[False, key[0]] == 1 and (source := sent.pop(key, None)) is not None:
                 yield (*source, i, bar)
     if window.first_s > 0:  # which messages the receives before the window took is not known
         return
     for i, walk in enumerate(walks):
         for channel, bar in walk.wild:
+            if users[False, channel] > 1:
+                continue
             fitting = (key for key in sent if _fits(channel, key[0]))
             if (arrow := next(fitting, None)) is not None:
                 yield (*sent.pop(arrow), i, bar)

@@ -15,7 +15,7 @@ from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model.callsite import Stack, callers, split_frame
-from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Sequence, thread_of
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, participants, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
@@ -68,6 +68,7 @@ class TreeNode:
         site: index into `PageTree.sites`; -1 of a loop.
         sent, received: bytes; None: not known.
         left_out: nodes that are not shown.
+        thread: of a node with all calls of a further thread: its number; 0: none.
     """
 
     number: int
@@ -92,6 +93,7 @@ class TreeNode:
     waiting_ns: float | None = None
     pattern: LoopPattern | None = None
     left_out: int = 0
+    thread: int = 0
     children: list[TreeNode] = field(default_factory=list)
 
     def add(self, added: TreeNode) -> None:
@@ -222,6 +224,7 @@ class _PageTreeBuilder:
             times=_times(self._trips[id(node)]),
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
+            thread=thread_of(node),
         )
         if isinstance(node, Sequence):
             signatures = self.fill(tree_node, node.nodes)

@@ -9,7 +9,7 @@ from scalatrace.trace.io.members import check_families
 from scalatrace.trace.io.ranges import Path, Ranges
 from scalatrace.trace.model.elastic import Value, vecs
 from scalatrace.trace.model.nodes import Event, Node, Peer, thread_of
-from scalatrace.trace.model.tables import Kind, Op
+from scalatrace.trace.model.tables import Kind, Op, SharedKind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, UNDEFINED, special_name
@@ -53,6 +53,13 @@ def _check_threads(trace: Trace) -> None:
         raise ValueError("the calls of a thread are repeated")
     if any(family >= len(trace.comms) for family in trace.turns):
         raise ValueError("an order of threads is of a missing communicator")
+    for (kind, name), order in trace.uses.items():
+        if name >= (MAX_THREADS if kind is SharedKind.REQUEST else len(trace.comms)):
+            raise ValueError("an order of threads is of an object of a missing thread or communicator")
+        for vec in vecs(order):
+            low = vec.smallest()
+            if low is None or low < 0:
+                raise ValueError("an order of threads on an object is negative")
 
 
 def _check_tables(trace: Trace) -> None:

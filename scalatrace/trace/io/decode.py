@@ -18,6 +18,8 @@ from scalatrace.trace.model.tables import (
     Kind,
     Op,
     RecordedStat,
+    SharedKind,
+    UseName,
     is_resolution,
 )
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
@@ -46,6 +48,7 @@ __all__ = [
     "stat",
     "text",
     "turns",
+    "uses",
 ]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -222,12 +225,22 @@ def load(raw: object, fields: Fields) -> Vec | None:
 def turns(raw: object, fields: Fields) -> tuple[int, Elastic]:
     """Decode [communicator family, threads in the order of collective calls]."""
     family_index, order = _parts(raw, "an order of threads", 2)
-    value = repeat(order, fields["nprocs"])
+    return natural(family_index), _order(order, fields, "a communicator")
+
+
+def uses(raw: object, fields: Fields) -> tuple[UseName, Elastic]:
+    """Decode [kind, thread or communicator family, uses of objects by threads]."""
+    kind, name, order = _parts(raw, "uses of threads", 3)
+    return (SharedKind(natural(kind)), natural(name)), _order(order, fields, "an object")
+
+
+def _order(raw: object, fields: Fields, what: str) -> Elastic:
+    value = repeat(raw, fields["nprocs"])
     if isinstance(value, elastic.Formulas):
-        raise ValueError("the order of threads on a communicator has formulas")
+        raise ValueError(f"the order of threads on {what} has formulas")
     if any(vec.length is None for vec in elastic.vecs(value)):
-        raise ValueError("the order of threads on a communicator has no end")
-    return natural(family_index), value
+        raise ValueError(f"the order of threads on {what} has no end")
+    return value
 
 
 def repeat(raw: object, n: int) -> Elastic:

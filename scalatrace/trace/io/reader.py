@@ -85,7 +85,10 @@ LOAD_BETWEEN = "load-between"
 TURNS = "turns"
 """The key of the order of threads on shared communicators."""
 
-_OPTIONAL = (IN_COLUMNS, LOAD_BETWEEN, TURNS)
+USES = "uses"
+"""The key of the order of threads on shared requests, windows and files."""
+
+_OPTIONAL = (IN_COLUMNS, LOAD_BETWEEN, TURNS, USES)
 
 _REASONS: dict[type[BaseException], str] = {
     msgpack.OutOfData: "the payload ends too early",
@@ -209,5 +212,6 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     LOAD_BETWEEN: _table(decode.load),
     IN_COLUMNS: lambda payload, fields: ColumnReader(payload.unpacker.unpack()),
     TURNS: lambda payload, fields: dict(_table(decode.turns)(payload, fields)),
+    USES: lambda payload, fields: dict(_table(decode.uses)(payload, fields)),
     "nodes": lambda payload, fields: without_unused(payload.nodes(fields)),
 }

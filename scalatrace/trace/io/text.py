@@ -54,6 +54,7 @@ RESERVED = frozenset(
         "none",
         "thread",
         "turns",
+        "uses",
         "x",
         "after",
         "by",
@@ -107,6 +108,7 @@ def _header(trace: Trace) -> Iterator[str]:
     yield from ["load between"] if trace.load_between else []
     yield from (f"load {'none' if vec is None else vec}" for vec in trace.load)
     yield from (f"turns {family} {order}" for family, order in trace.turns.items())
+    yield from (f"uses {int(kind)} {name} {order}" for (kind, name), order in trace.uses.items())
 
 
 def _number_lines(lines: Iterator[str]) -> Iterator[str]:

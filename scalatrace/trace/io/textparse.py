@@ -305,6 +305,9 @@ class _PlainForm(Transformer[Any, Any]):
     def turns(self, parts: list[Any]) -> Any:
         return "turns", (int(parts[0]), parts[1]), parts[0]
 
+    def uses(self, parts: list[Any]) -> Any:
+        return "uses", (int(parts[0]), int(parts[1]), parts[2]), parts[0]
+
     def no_load(self, parts: list[Any]) -> Any:
         return "load", None, None
 
@@ -348,6 +351,8 @@ class _TextBuilder:
                 self.fields[field] = raw
             elif field == "turns":
                 self.fields.setdefault(field, {}).update([decode.turns(raw, self.fields)])
+            elif field == "uses":
+                self.fields.setdefault(field, {}).update([decode.uses(raw, self.fields)])
             elif field in ("meta", "counts"):
                 self.fields[field][raw[0]] = raw[1] if field == "meta" else decode.natural(raw[1])
             else:

@@ -17,7 +17,7 @@ from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
 from scalatrace.trace.model.symbolic import SymbolicTrace
-from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, RecordedStat
+from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, RecordedStat, UseName
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.values.compress import vec_of
@@ -92,6 +92,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
         ],
         **({"histograms": columns.columns} if any(columns.columns) else {}),
         **({"turns": list(map(_turns, trace.turns.items()))} if trace.turns else {}),
+        **({"uses": list(map(_uses, trace.uses.items()))} if trace.uses else {}),
         "nodes": nodes,
     }
 
@@ -130,6 +131,11 @@ def _node(node: Node, measured: Sequence[RecordedStat], columns: ColumnWriter) -
 
 def _turns(item: tuple[int, Elastic]) -> tuple[int, Any]:
     return item[0], elastic.encode(item[1])
+
+
+def _uses(item: tuple[UseName, Elastic]) -> tuple[int, int, Any]:
+    (kind, name), order = item
+    return int(kind), name, elastic.encode(order)
 
 
 def _stats(stats: PredStats, measured: Sequence[RecordedStat], columns: ColumnWriter) -> tuple[Any, ...]:

@@ -22,6 +22,8 @@ __all__ = [
     "Layout",
     "Op",
     "RecordedStat",
+    "SharedKind",
+    "UseName",
     "is_resolution",
     "layout_of",
 ]
@@ -45,6 +47,18 @@ class Kind(IntEnum):
     TYPE = 3  # index into Trace.types
     STRING = 4  # index into Trace.strings
     ARRAY = 5  # index into Trace.arrays
+
+
+class SharedKind(IntEnum):
+    """Kind of an object that several threads of a rank use in an order."""
+
+    REQUEST = 0  # a persistent one
+    WINDOW = 1
+    FILE = 2
+
+
+UseName = tuple[SharedKind, int]
+"""Kind, and the thread that made the requests, or the communicator of the windows or files."""
 
 
 @dataclass(frozen=True, slots=True)

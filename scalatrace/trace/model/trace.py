@@ -12,6 +12,7 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Node, Sequence, events, thread_of
 from scalatrace.trace.model.phases import Phases
+from scalatrace.trace.model.tables import UseName
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, START, TraceTables
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -47,12 +48,14 @@ class Trace(TraceTables):
         load_between: whether these totals are without start-up and shut-down.
         turns: communicators on which several threads of a rank make collective calls: the threads in the
             order of these calls.
+        uses: persistent requests, windows and files that several threads of a rank use (threads.py).
     """
 
     nodes: list[Node] = field(default_factory=list)
     load: list[Vec | None] = field(default_factory=list, kw_only=True)
     load_between: bool = field(default=False, kw_only=True)
     turns: dict[int, Elastic] = field(default_factory=dict, kw_only=True)
+    uses: dict[UseName, Elastic] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,8 +4,8 @@
  *
  *     THREAD OPERATION NUMBER...        THREAD executes it in each iteration; all threads wait at the end of one
  *
- * A thread may use requests, messages and communicators that another one made: signal K comes before await K. Neighbours
- * are those on the ring of a communicator.
+ * A thread may use requests, messages, communicators, windows and files that another one made: signal K comes before
+ * await K. Neighbours are those on the ring of a communicator. Open MPI has files on MPI_COMM_SELF only.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -26,6 +26,8 @@ static MPI_Request requests[MAX_REQUESTS];
 static char buffers[MAX_REQUESTS][BUFFER];
 static MPI_Message messages[MAX_REQUESTS];
 static MPI_Comm comms[64];
+static MPI_Win windows[16];
+static MPI_File files[16];
 static sem_t signals[1024];
 static pthread_barrier_t end;
 
@@ -57,15 +59,74 @@ static void exchange(int count, int tag, MPI_Comm comm, int left, int right, int
         MPI_Sendrecv(out, count, MPI_BYTE, right, tag, in, BUFFER, MPI_BYTE, left, tag, comm, MPI_STATUS_IGNORE);
 }
 
+static void put(int window, int bytes, int right) {
+    static const char out[BUFFER];
+    MPI_Put(out, bytes, MPI_BYTE, right, 0, bytes, MPI_BYTE, windows[window]);
+}
+
+static void open_file(int file) {
+    char name[64];
+    snprintf(name, sizeof name, "streams-%d-%d.tmp", world_rank, file);
+    MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                  &files[file]);
+}
+
+/* Windows and files, which have operations of their own. */
+static int execute_object(const struct line *line, int right) {
+    static const char out[BUFFER];
+    const int *a = line->numbers;
+    char *memory;
+    if (is(line, "window"))
+        MPI_Win_allocate(BUFFER, 1, MPI_INFO_NULL, comms[a[1]], &memory, &windows[a[0]]);
+    else if (is(line, "fence"))
+        MPI_Win_fence(0, windows[a[0]]);
+    else if (is(line, "put"))
+        put(a[0], a[2], right);
+    else if (is(line, "lock"))
+        MPI_Win_lock(MPI_LOCK_SHARED, right, 0, windows[a[0]]);
+    else if (is(line, "unlock"))
+        MPI_Win_unlock(right, windows[a[0]]);
+    else if (is(line, "closewindow"))
+        MPI_Win_free(&windows[a[0]]);
+    else if (is(line, "file"))
+        open_file(a[0]);
+    else if (is(line, "write"))
+        MPI_File_write(files[a[0]], out, a[1], MPI_BYTE, MPI_STATUS_IGNORE);
+    else if (is(line, "writeat"))
+        MPI_File_write_at(files[a[0]], a[2], out, a[1], MPI_BYTE, MPI_STATUS_IGNORE);
+    else if (is(line, "closefile"))
+        MPI_File_close(&files[a[0]]);
+    else
+        return 0;
+    return 1;
+}
+
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+/* Partitioned messages. */
+static void execute_partitioned(const struct line *line, int left, int right) {
+    const int *a = line->numbers;
+    if (is(line, "partrecv"))
+        MPI_Precv_init(buffers[a[0]], 4, a[1], MPI_BYTE, left, a[2], comms[a[3]], MPI_INFO_NULL, &requests[a[0]]);
+    if (is(line, "partsend"))
+        MPI_Psend_init(buffers[a[0]], 4, a[1], MPI_BYTE, right, a[2], comms[a[3]], MPI_INFO_NULL, &requests[a[0]]);
+    if (is(line, "ready")) MPI_Pready(a[1], requests[a[0]]);
+}
+#endif
+
 static void execute(const struct line *line) {
     const int *a = line->numbers;
     int comm = is(line, "mprobe") || is(line, "exchange")                           ? a[2]
+               : is(line, "put") || is(line, "lock") || is(line, "unlock")          ? a[1]
                : strstr(line->operation, "recv") || strstr(line->operation, "send") ? a[3]
                                                                                     : 0;
     int rank, size, x = 0;
     MPI_Comm_rank(comms[comm], &rank);
     MPI_Comm_size(comms[comm], &size);
     int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    if (execute_object(line, right)) return;
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+    execute_partitioned(line, left, right);
+#endif
     if (is(line, "irecv")) MPI_Irecv(buffers[a[0]], a[1], MPI_BYTE, left, a[2], comms[a[3]], &requests[a[0]]);
     if (is(line, "anyrecv"))
         MPI_Irecv(buffers[a[0]], a[1], MPI_BYTE, MPI_ANY_SOURCE, a[2], comms[a[3]], &requests[a[0]]);

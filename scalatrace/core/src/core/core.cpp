@@ -51,6 +51,13 @@ int st_core::define_op(const char *name, int nparams, const char *const *names, 
     if (known >= 0) return known;
     OpSchema op(name);
     for (int i = 0; i < nparams; ++i) op.add(names[i], kinds[i], limit_of(op.name, names[i], kinds[i]));
+    for (size_t i = 0; i < op.kinds.size(); ++i) {
+        const int at = static_cast<int>(i);
+        if (op.kinds[i] == ST_COMM && op.params[i] == "comm") op.object_comm_at = at;
+        if (op.kinds[i] == ST_INT && (op.params[i] == "win" || op.params[i] == "fh"))
+            op.object_at = at, op.is_file = op.params[i] == "fh";
+    }
+    if (op.object_comm_at < 0) op.object_at = -1;
     ops.push_back(std::move(op));
     return static_cast<int>(ops.size()) - 1;
 }
@@ -160,6 +167,16 @@ Body st_core::all_roots() const {
     return all;
 }
 
+/* Note the thread of a call on what threads share. */
+void st_core::note_order(const OpSchema &op, const st_event &e) {
+    const auto thread = static_cast<int32_t>(e.thread);
+    if (op.turn_at >= 0) turns.note(static_cast<uint64_t>(e.values[op.turn_at]), thread);
+    if (op.object_at < 0 || e.values[op.object_at] < 0) return;
+    const UseKind kind = op.is_file ? UseKind::kFile : UseKind::kWindow;
+    const auto comm = static_cast<uint64_t>(e.values[op.object_comm_at]);
+    uses.note({static_cast<int32_t>(kind), comm}, e.values[op.object_at], thread, op.overlaps);
+}
+
 /* Histograms get the sample with its predecessor, the event before of this thread. */
 void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
@@ -183,8 +200,7 @@ void st_core::append(const st_event &e) {
         narrays = tables.arrays.size();
     }
     own.last_key = key;
-    if (__builtin_expect(thread_limit > 1, 0) && op.turn_at >= 0)
-        turns.note(static_cast<uint64_t>(e.values[op.turn_at]), static_cast<int32_t>(e.thread));
+    if (__builtin_expect(thread_limit > 1, 0)) note_order(op, e);
     running.add(e.stats, stats.size(), op.communicates && has_partners(e, op, tables, nprocs));
     ++nevents;
 }
@@ -222,7 +238,7 @@ void st_core::add_tails(std::vector<Body> tails) {
         for (Node *n : tails[i]) finish_node(pool, n, self, sums);
         roots[i].insert(roots[i].end(), tails[i].begin(), tails[i].end());
     }
-    share_comms();
+    share_objects();
     if (ranks.contains(rank)) { // events were appended after finish()
         totals.add(ranks.position(rank), sums, added, running);
     } else {
@@ -233,15 +249,19 @@ void st_core::add_tails(std::vector<Body> tails) {
     added = running;
 }
 
-/* Turns are those of all events of this rank, also where it is finished again. */
-void st_core::share_comms() {
-    turns.each_shared([&](uint64_t comm, Vec order) {
-        SharedComm own;
-        own.ranks = RankSet(rank);
-        own.order.vec = std::move(order);
-        own.order.vec.flatten();
-        if (SharedComm &known = shared[comm]; known.ranks.size() < 2) known = std::move(own);
-    });
+/* Keep the order of this rank, unless there are those of other ranks. */
+template <class Name> static void share(std::map<Name, Shared> &all, const Name &name, int rank, Vec order) {
+    Shared own;
+    own.ranks = RankSet(rank);
+    own.order.vec = std::move(order);
+    own.order.vec.flatten();
+    if (Shared &known = all[name]; known.ranks.size() < 2) known = std::move(own);
+}
+
+/* Turns and uses are those of all events of this rank, also where it is finished again. */
+void st_core::share_objects() {
+    turns.each_shared([&](uint64_t comm, Vec order) { share(shared, comm, rank, std::move(order)); });
+    uses.each_shared([&](UseName name, Vec order) { share(used, name, rank, std::move(order)); });
 }
 
 /* Add other ranks and their totals. */
@@ -267,7 +287,9 @@ std::unique_ptr<st_core> st_core::snapshot() {
     copy->added = added;
     copy->thread_limit = thread_limit;
     copy->turns = turns;
+    copy->uses = uses;
     copy->shared = shared;
+    copy->used = used;
     copy->roots.resize(roots.size());
     for (size_t i = 0; i < roots.size(); ++i)
         for (const Node *n : roots[i]) copy->roots[i].push_back(copy->pool.clone(n));
@@ -352,6 +374,7 @@ void st_core::merge(Incoming &&other) {
     for (size_t i = 0; i < theirs.size(); ++i)
         unite_roots(pool, order, roots[i], std::move(theirs[i]), ops, peers, loop_agnostic);
     unite_shared(shared, std::move(other.shared));
+    unite_shared(used, std::move(other.used));
     add(other.ranks, other.totals);
     nevents += other.nevents;
 }
@@ -368,6 +391,7 @@ void st_core::adopt(Incoming &&other) {
     add(other.ranks, other.totals);
     roots = std::exchange(other.roots, {});
     shared = std::move(other.shared);
+    used = std::move(other.used);
     const auto tolerance = meta.find("signature_tolerance");
     if (tolerance == meta.end()) return;
     similar.tolerance = std::strtoull(tolerance->second.c_str(), nullptr, 10);

@@ -14,6 +14,7 @@
 #include "values/loads.hpp"
 #include "fold/queue.hpp"
 #include "core/turns.hpp"
+#include "core/uses.hpp"
 #include "tree/similar_stacks.hpp"
 #include "tree/tables.hpp"
 
@@ -42,7 +43,8 @@ struct Incoming {
     RankSet ranks;
     RankTotals totals;
     std::vector<Body> roots; // of each stream
-    std::map<uint64_t, SharedComm> shared;
+    std::map<uint64_t, Shared> shared;
+    std::map<UseName, Shared> used;
     NodePool &pool;
 
     explicit Incoming(NodePool &pool_) : pool(pool_) {}
@@ -81,6 +83,7 @@ struct st_core {
     bool fold_recursion = true;
     uint32_t thread_limit = 1; // events have threads below it
     st::Turns turns;           // of this rank, where they may
+    st::Uses uses;             // likewise
     st::RunningTotals running; // of this rank
     st::RunningTotals added;   // as they were when `totals` got those of this rank
     size_t narrays = 0;        // arrays in the table after the last event
@@ -89,8 +92,9 @@ struct st_core {
     bool broken = false;    // did memory run out in a change? Then nodes or tables may be inconsistent
 
     // after finish()
-    std::vector<st::Body> roots{1};            // of each stream
-    std::map<uint64_t, st::SharedComm> shared; // communicators on which several threads of a rank make collective calls
+    std::vector<st::Body> roots{1};         // of each stream
+    std::map<uint64_t, st::Shared> shared;  // communicators on which several threads of a rank make collective calls
+    std::map<st::UseName, st::Shared> used; // persistent requests, windows and files that several threads use
     st::RankSet ranks;
     st::RankTotals totals;
 
@@ -122,7 +126,8 @@ struct st_core {
   private:
     st::Stream &later_stream(uint32_t thread);
     void add_tails(std::vector<st::Body> tails);
-    void share_comms();
+    void share_objects();
+    void note_order(const st::OpSchema &op, const st_event &e);
     std::vector<uint32_t> numbers(const std::vector<st::OpSchema> &others);
     void renumber(st::Incoming &other);
     void add(const st::RankSet &of, const st::RankTotals &theirs);

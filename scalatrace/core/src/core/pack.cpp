@@ -183,6 +183,13 @@ Bytes pack_core(const st_core &c) {
         put_ranks(p, comm.ranks);
         put_elastic(p, comm.order);
     }
+    p.array(4 * c.used.size());
+    for (const auto &[name, object] : c.used) {
+        p.natural(static_cast<uint64_t>(name.first));
+        p.natural(name.second);
+        put_ranks(p, object.ranks);
+        put_elastic(p, object.order);
+    }
     return std::move(p.out);
 }
 

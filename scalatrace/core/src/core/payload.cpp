@@ -32,7 +32,7 @@ class Writer {
         for (size_t i = 1; i < core_.roots.size(); ++i)
             if (!core_.roots[i].empty()) put_stream(core_.roots[i], i);
         const std::string nodes = std::exchange(p_.out, {}); // nodes are written first, since they may add arrays
-        p_.map(core_.shared.empty() ? 16 : 17);
+        p_.map(16 + size_t{!core_.shared.empty()} + size_t{!core_.used.empty()});
         p_.str("nprocs");
         p_.integer(core_.nprocs);
         p_.str("ranks");
@@ -71,6 +71,7 @@ class Writer {
         p_.str("histograms");
         columns_.put(p_);
         put_turns();
+        put_uses();
         p_.str("nodes");
         p_.out += nodes;
         return std::move(p_.out);
@@ -446,17 +447,36 @@ class Writer {
         p_.str("turns");
         p_.array(core_.shared.size());
         for (const auto &[name, comm] : core_.shared) {
-            Elastic named = comm.order;
-            named.spread(comm.ranks);
             p_.array(2);
             p_.integer(core_.tables.comms.index(name));
-            p_.map(1);
-            p_.integer(0);
-            p_.array(2 * named.ngroups());
-            for (const Group &g : named.groups()) { // closed: no node tells their number
-                put_closed(p_, g.ranks.to_vec());
-                put_closed(p_, g.vec);
-            }
+            put_order(comm);
+        }
+    }
+
+    void put_uses() {
+        if (core_.used.empty()) return;
+        p_.str("uses");
+        p_.array(core_.used.size());
+        for (const auto &[name, object] : core_.used) {
+            const auto [kind, number] = name;
+            const bool is_request = kind == static_cast<int32_t>(UseKind::kRequest);
+            p_.array(3);
+            p_.integer(kind);
+            p_.integer(is_request ? static_cast<int64_t>(number) : core_.tables.comms.index(number));
+            put_order(object);
+        }
+    }
+
+    /* The order of threads on each rank. Vecs are closed: no node tells their number of values. */
+    void put_order(const Shared &object) {
+        Elastic named = object.order;
+        named.spread(object.ranks);
+        p_.map(1);
+        p_.integer(0);
+        p_.array(2 * named.ngroups());
+        for (const Group &g : named.groups()) {
+            put_closed(p_, g.ranks.to_vec());
+            put_closed(p_, g.vec);
         }
     }
 

@@ -18,8 +18,8 @@
 
 namespace st {
 
-/* A communicator that several threads use, after finish(): threads in the order of calls, for each rank. */
-struct SharedComm {
+/* What several threads use, after finish(): threads in the order of calls, for each rank. */
+struct Shared {
     RankSet ranks;
     Elastic order;
 };
@@ -67,7 +67,7 @@ class Turns {
 };
 
 /* Add the orders of other ranks. */
-inline void unite_shared(std::map<uint64_t, SharedComm> &mine, std::map<uint64_t, SharedComm> &&theirs) {
+template <class Name> void unite_shared(std::map<Name, Shared> &mine, std::map<Name, Shared> &&theirs) {
     for (auto &[name, other] : theirs) {
         auto [known, is_new] = mine.try_emplace(name, std::move(other));
         if (is_new) continue;

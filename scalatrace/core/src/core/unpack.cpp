@@ -61,14 +61,25 @@ class Loader {
         for (; n; --n) body();
         for (n = in_.array(); n >= 3; n -= 3) {
             const uint64_t name = in_.natural();
-            SharedComm comm;
-            comm.ranks = ranks();
-            if (comm.ranks.empty() || (!trusted() && !are_inside(comm.ranks, result_->ranks)))
-                in_.fail("damaged ranks of a communicator");
-            inside_ = &comm.ranks;
-            repeat(comm.order);
-            if (!result_->shared.try_emplace(name, std::move(comm)).second) in_.fail("a communicator is there twice");
+            if (!result_->shared.try_emplace(name, order()).second) in_.fail("a communicator is there twice");
         }
+        for (n = in_.array(); n >= 4; n -= 4) {
+            const uint64_t kind = in_.natural();
+            if (kind > static_cast<uint64_t>(UseKind::kFile)) in_.fail("an unknown kind of what threads share");
+            const UseName name{static_cast<int32_t>(kind), in_.natural()};
+            if (!result_->used.try_emplace(name, order()).second) in_.fail("what threads share is there twice");
+        }
+    }
+
+    /* The order of threads on something. */
+    Shared order() {
+        Shared object;
+        object.ranks = ranks();
+        if (object.ranks.empty() || (!trusted() && !are_inside(object.ranks, result_->ranks)))
+            in_.fail("damaged ranks of what threads share");
+        inside_ = &object.ranks;
+        repeat(object.order);
+        return object;
     }
 
     void expect(size_t got, size_t wanted) {

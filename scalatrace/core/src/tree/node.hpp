@@ -47,7 +47,11 @@ struct OpSchema {
     uint64_t hash = 0;           // of the name: equal on all ranks, unlike the operation's number
     bool communicates = false;   // do calls with several ranks move data between them, or synchronise them?
     int turn_at = -1;            // of a collective operation: its parameter `comm`; -1: none
-    size_t nslots = 0;           // elastic values of an event: kEncodings for each peer, one for any other parameter
+    int object_at = -1;          // of a call on a window or file: this parameter, and ...
+    int object_comm_at = -1;     // ... the communicator that it was made on
+    bool is_file = false;
+    bool overlaps = false; // may threads make this call at the same time on one object?
+    size_t nslots = 0;     // elastic values of an event: kEncodings for each peer, one for any other parameter
 
     explicit OpSchema(std::string name_);
     void add(std::string param, int kind, int32_t limit);

@@ -1,4 +1,4 @@
-// The time line: a row per rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
+// The time line: a row per rank, or per thread of a rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
 const LANE = 26, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 300, MAX_EDGED = 60;
 const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4;
 
@@ -26,6 +26,7 @@ class TimeLineView {
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
       this.data.simulated ? h("p", { class: "dim" }, "Times are those of the simulated run: means of call sites that add up to the totals of each rank.") : "",
+      this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen) : "",
       this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
@@ -139,13 +140,19 @@ class TimeLineView {
     return best;
   }
 
+  // The rank, or its thread: "2.1".
+  label(line) {
+    const { rank, name } = this.lines[line];
+    return `rank ${this.data.threads ? name : number(rank)}`;
+  }
+
   describe(line, bar) {
     const one = this.lines[line].bars[bar], place = this.data.places[one[PLACE]];
     const [op, , site] = place;
     const peer = one[PEER] >= 0 ? `peer ${number(one[PEER])}` : one[PEER] === -2 ? "peer: any" : "";
     const size = one[NBYTES] ? bytes(one[NBYTES]) : "";
     const when = this.data.timed ? `from ${coarseDuration(one[START])}, ${coarseDuration(one[LENGTH])} long` : `call ${bar + 1}`;
-    return [`rank ${number(this.lines[line].rank)}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
+    return [`${this.label(line)}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }
 
   draw() {
@@ -166,7 +173,7 @@ class TimeLineView {
     this.lines.forEach((line, i) => {
       const top = LANE_TOP + i * LANE;
       pen.fillStyle = color("text");
-      pen.fillText(`rank ${number(line.rank)}`, 4, top + 15);
+      pen.fillText(this.label(i), 4, top + 15);
       pen.save();
       pen.beginPath();
       pen.rect(LABEL, top, this.width, LANE);

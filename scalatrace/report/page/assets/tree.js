@@ -4,6 +4,7 @@ const MAX_SITE_FRAMES = 5;
 const CHEAP = 0.001; // share of all time below which a row that sends nothing is hidden at first
 
 function loopName(node) {
+  if (node.thread) return `thread ${node.thread}`;
   const all = node.children, what = all.every((child) => child.op) ? "call" : "part";
   return `loop of ${all.length} ${what}${all.length === 1 ? "" : "s"}`;
 }
