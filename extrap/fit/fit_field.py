@@ -27,7 +27,7 @@ from scalatrace.extrap.fit.fit_types import (
     FitInput,
     Samples,
 )
-from scalatrace.extrap.fit.neighbour_lists import by_neighbours
+from scalatrace.extrap.fit.lists.neighbour_lists import by_neighbours
 from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.fit.table_values import TABLES, named_entries
 from scalatrace.extrap.fit.undetermined.rivals import apart

@@ -20,7 +20,6 @@ from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
 from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit import searched
-from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
 from scalatrace.extrap.fit.fit_types import (
     BY_INDEX,
     BY_LOOPS,
@@ -37,15 +36,15 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.neighbour_lists import fit_neighbour_arrays
-from scalatrace.extrap.fit.open_requests import Path, fit_open_requests, open_requests
+from scalatrace.extrap.fit.lists.array_forms import ArrayForm, array_form
+from scalatrace.extrap.fit.lists.neighbour_lists import fit_neighbour_arrays
+from scalatrace.extrap.fit.lists.open_requests import Path, fit_open_requests, open_requests
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, as_sums, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
 from scalatrace.extrap.fit.undetermined.rivals import (
     apart,
-    division_bits,
     shares_of_numbers,
     with_rivals,
     with_rivals_that,
@@ -55,9 +54,8 @@ from scalatrace.extrap.fit.undetermined.siblings import decided_by_siblings
 from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.space import Run, Space
-from scalatrace.extrap.search.costs import formula_bits
-from scalatrace.extrap.search.judge import is_as_likely
-from scalatrace.extrap.search.library import shared_bits
+from scalatrace.extrap.search.costs import bits_of_literals, formula_bits
+from scalatrace.extrap.search.judge import MARGIN
 from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
@@ -152,6 +150,10 @@ Fitted = tuple[Field, tuple[ParamRule, ...]]
 """Of an event: how often it runs, and its parameters."""
 
 
+_Failed = tuple[Sequence[Aligned], list[tuple[Aligned, Chains]], list[Fitted | NoFormulaError]]
+"""Nodes of which some events have no rules: the events with the loops around them, and their results."""
+
+
 class _Spaces:
     """The ranks of all traces, and of all but the largest if these have to predict it."""
 
@@ -179,8 +181,10 @@ class Fitter:
         self._fitted: dict[int, Fitted] = {}
         self._by_symmetry: Space | None = None
         self._makers: dict[int, tuple[Path, ...]] = {}
+        self._failed: list[_Failed] = []
         self._around: dict[int, Chains] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
+        self._outside: Chains = dict.fromkeys(range(int(space.starts[-1])))
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
     @cached_property
@@ -237,7 +241,7 @@ class Fitter:
                 first = first or error
         if isinstance(first, PollingError):
             raise first
-        for alternative in (self._by_marks, self._by_stages):
+        for alternative in (self._by_marks, self._by_stages, self._with_shared_parts):
             if (rules := alternative()) is not None:
                 return rules
         assert first is not None
@@ -272,9 +276,12 @@ class Fitter:
         return None
 
     def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
-        around: Chains = dict.fromkeys(range(len(self.run_of)))
-        self._fitted = self.all_events(nodes, around)
-        rules = self.nodes(nodes, around)
+        self._fitted = self.all_events(nodes, self._outside)
+        return self._ruled(nodes)
+
+    def _ruled(self, nodes: Sequence[Aligned]) -> tuple[Rule, ...]:
+        """Return the rules of all nodes, of which the events are fitted."""
+        rules = self.nodes(nodes, self._outside)
         self._fitted.clear()
         return self.decided(nodes, rules)
 
@@ -287,13 +294,10 @@ class Fitter:
         events = list(self._leaves(nodes, around))
         self._makers = {id(node): makers for node, makers in open_requests(nodes) if makers}
         results = each(lambda event: self._attempt(*event), events, self._workers)
-        unsure = [k for k, result in enumerate(results) if _is_unsure(result)]
-        if unsure and len(unsure) < len(results) and not self.space.shared_parts:
-            found = (result for result in results if isinstance(result, tuple))
-            self.space.shared_parts.extend(shared_parts(self.space, _formulas(found)))
-            again = each(lambda k: self._attempt(*events[k]), unsure, self._workers)
-            for k, result in zip(unsure, again, strict=True):
-                results[k] = result
+        if any(isinstance(result, NoFormulaError) for result in results):
+            self._failed.append((nodes, events, results))
+        else:
+            self._retry(events, results)
         if any(isinstance(result, UnconfirmedError) for result in results):
             known = formulas_of_sides(self.space, (result for result in results if isinstance(result, tuple)))
             self._by_symmetry = mirror_space(self.space, known)
@@ -305,6 +309,38 @@ class Fitter:
                 result = self._event(node, inside)
             fitted[id(node)] = result
         return fitted
+
+    def _with_shared_parts(self) -> tuple[Rule, ...] | None:
+        """Return the rules with formulas that consist of parts of others; None if there are none."""
+        for nodes, events, results in self._failed:
+            self.space.shared_parts.clear()
+            self._retry(events, results)
+            fitted = {
+                id(node): result
+                for (node, _), result in zip(events, results, strict=True)
+                if isinstance(result, tuple)
+            }
+            if len(fitted) < len(results):
+                continue
+            self._fitted = fitted
+            try:
+                return self._ruled(nodes)
+            except ExtrapolationError:
+                continue
+        return None
+
+    def _retry(
+        self, events: Sequence[tuple[Aligned, Chains]], results: list[Fitted | NoFormulaError]
+    ) -> None:
+        """Replace results without rules, or with rivals, by those of parts of the formulas of others."""
+        unsure = [k for k, result in enumerate(results) if _is_unsure(result)]
+        if not unsure or len(unsure) == len(results):
+            return
+        found = (result for result in results if isinstance(result, tuple))
+        self.space.shared_parts.extend(shared_parts(self.space, _formulas(found)))
+        again = each(lambda k: self._attempt(*events[k]), unsure, self._workers)
+        for k, result in zip(unsure, again, strict=True):
+            results[k] = result if _is_better_known(self.space, results[k], result) else results[k]
 
     def _attempt(self, node: Aligned, around: Chains) -> Fitted | NoFormulaError:
         try:
@@ -499,16 +535,8 @@ class Fitter:
             field = _without_constants(field)
         if name == GRID:
             field = _as_the_grid(self.space, field)
-        field = self._without_unlikely(field, samples)
+        field = _without_numbers_for_parameters(self.space, field)
         return without_refuted(self.space, with_rivals(self.space, field, samples), samples)
-
-    def _without_unlikely(self, field: Field, samples: Samples) -> Field:
-        """Return the field without rivals so much longer than its formulas that these are believed."""
-        if searched.are_few(self.space, np.array(sorted(samples))):
-            return field
-        known = division_bits(self.space)
-        known |= dict.fromkeys(self.space.shared_parts, shared_bits(self.space))
-        return with_rivals_that(field, lambda formula, rival: is_as_likely(rival, formula, known))
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:
@@ -753,6 +781,17 @@ class _Mispredicted:
     mismatch: Mismatch
 
 
+def _without_numbers_for_parameters(space: Space, field: Field) -> Field:
+    """Return the field without rivals that have long literals where its formulas have parameters."""
+    inputs = set(space.inputs)
+
+    def keep(formula: Expr, rival: Expr) -> bool:
+        is_without = bool(names_in(formula) & inputs) and not names_in(rival) & inputs
+        return not is_without or bits_of_literals(rival) - bits_of_literals(formula) < MARGIN
+
+    return with_rivals_that(field, keep)
+
+
 def _is_unsure(result: Fitted | NoFormulaError) -> bool:
     """Return whether parts of other formulas may help: nothing was found, or long formulas with rivals."""
     if isinstance(result, NoFormulaError):
@@ -760,6 +799,24 @@ def _is_unsure(result: Fitted | NoFormulaError) -> bool:
     repeat, params = result
     parts = (part for field in (repeat, *(param.field for param in params)) for part in field.parts)
     return any(formula_bits(formula, {}) > searched.TRUSTED for part in parts for formula, _ in part.rivals)
+
+
+def _is_better_known(space: Space, first: Fitted | NoFormulaError, second: Fitted | NoFormulaError) -> bool:
+    """Return whether the second result has the rules of the first one, if any, with fewer rivals."""
+    if isinstance(first, NoFormulaError) or isinstance(second, NoFormulaError):
+        return isinstance(first, NoFormulaError)
+    before, after = (list(_formulas([result])) for result in (first, second))
+    if len(before) != len(after) or not _rivals(second) <= _rivals(first):
+        return False
+    changed = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
+    numbers = [(one, other) for one, other in changed if isinstance(one, Expr) and isinstance(other, Expr)]
+    return len(numbers) == len(changed) and not apart(space, numbers, EVERYWHERE)
+
+
+def _rivals(event: Fitted) -> set[Expr]:
+    repeat, params = event
+    fields = (repeat, *(param.field for param in params))
+    return {rival for field in fields for part in field.parts for _, rival in part.rivals}
 
 
 def _formulas(events: Iterable[Fitted]) -> Iterator[Formula]:

@@ -17,7 +17,7 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.bank import Bank
 from scalatrace.extrap.search.costs import formula_bits
 from scalatrace.extrap.search.hits import FormulaSearch, Hit
-from scalatrace.extrap.search.judge import EVIDENCE, SHARED_EVIDENCE, BelievedFormula, judge
+from scalatrace.extrap.search.judge import EVIDENCE, MIN_TRACES, SHARED_EVIDENCE, BelievedFormula, judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import Rows, rows_of
 from scalatrace.formula import Const, Expr, Value, choose, names_in
@@ -36,10 +36,7 @@ from scalatrace.trace.symbolic.shapes import Parts, is_vec
 from scalatrace.trace.symbolic.special_values import constant, evaluate
 from scalatrace.trace.values.vec import special_name
 
-__all__ = ["are_few", "fit", "fit_arrays", "judged"]
-
-MIN_TRACES = 4
-"""Traces that must have values: what three of them show, many formulas show."""
+__all__ = ["fit", "fit_arrays", "judged"]
 
 MAX_VALUES = 1 << 16
 """Values of a quantity that are looked at one by one."""
@@ -140,7 +137,7 @@ def judged(space: Space, field: Field, samples: Samples) -> Field:
     values = [value for point in order if (value := samples[int(point)]) is not None]
     shape = field.parts[0].shape
     shapes = [*(part.shape for part in field.parts), *(value.shape for value in values)]
-    if len(values) < len(order) or any(own != shape for own in shapes) or are_few(space, order):
+    if len(values) < len(order) or any(own != shape for own in shapes) or _are_few(space, order):
         return field
     formulas: list[Value] = []
     rivals: list[Pair] = []
@@ -213,7 +210,7 @@ def _column(
         return FittedColumn(constant(int(values[0])), (), 2.0, 0.0)
     if any(special_name(int(value)) is not None for value in np.unique(values)):
         return None
-    if are_few(space, points):
+    if _are_few(space, points):
         return None
     first = _first_of_each(space, points, numbers, values)
     if first is not None:  # formulas of sizes and iterations, which can be longer then
@@ -225,8 +222,7 @@ def _column(
     return None if verdict is None else _checked(space, points, numbers, values, verdict)
 
 
-def are_few(space: Space, points: Ints) -> bool:
-    """Return whether these points are of too few traces to judge formulas."""
+def _are_few(space: Space, points: Ints) -> bool:
     return len(np.unique(space.all_runs()[points])) < MIN_TRACES
 
 

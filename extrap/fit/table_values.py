@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.fit.array_forms import ArrayForm, array_terms
+from scalatrace.extrap.fit.lists.array_forms import ArrayForm, array_terms
 from scalatrace.extrap.solve.numbered_names import Widths, parts_of_name, text_of_name
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, entry_size, size_and_extent
 from scalatrace.trace.model.symbolic import CYCLE

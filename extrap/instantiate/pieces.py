@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.extrap.fit.table_values import TABLES, Tables
-from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups, column_groups, masks_of
-from scalatrace.formula import names_in
+from scalatrace.extrap.instantiate.ranks import (
+    Ints,
+    Mask,
+    Ranks,
+    TooManyGroups,
+    column_groups,
+    masks_of,
+    rank_atoms,
+)
+from scalatrace.formula import Var, names_in
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model.elastic import Elastic, Formulas
 from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.model.tables import IntArray, Kind
@@ -122,14 +132,18 @@ class Pieces:
         assert part.formulas is not None
         levels = levels_of(part)
         inner, endless = around[len(around) - levels :], len(around) > levels
-        names = sorted(names_in(*part.formulas) & RANKWISE)
+        atoms = rank_atoms(part.formulas)
+        names = {atom: Var(f"a{k}_") for k, atom in enumerate(atoms)}
+        formulas = tuple(Substitution({}, parts=names).value(formula) for formula in part.formulas)
+        renamed = replace(part, formulas=formulas)
+        columns = [np.broadcast_to(evaluate(atom, self._ranks.env), mine.shape)[mine] for atom in atoms]
         by_vec: dict[Vec, Mask] = {}
-        for column, some in self.places(names, mine):
-            place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
+        for column, some in column_groups(np.array(columns), mine, most) if atoms else [((), mine)]:
+            place = {**self._ranks.env, **{names[a].name: n for a, n in zip(atoms, column, strict=True)}}
             for loops, these in self.loop_groups(inner, some) if levels else [((), some)]:
                 numbers = [
                     self.tables.array(IntArray(length, elements), part.shape == SUMMED_ELEMENTS)
-                    for length, elements in arrays_of_part(part, place, loops)
+                    for length, elements in arrays_of_part(renamed, place, loops)
                 ]
                 vec = cycle(numbers) if endless or len(set(numbers)) == 1 else vec_of(numbers)
                 by_vec[vec] = by_vec[vec] | these if vec in by_vec else these

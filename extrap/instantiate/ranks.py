@@ -5,7 +5,7 @@ Only masks and columns have one element per rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ import numpy as np
 from scalatrace.extrap.fit.table_values import TABLES
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.plugins import OWNERS
-from scalatrace.formula import Cond, Expr, Value, functions_in
+from scalatrace.formula import Cond, Expr, Value, children, functions_in, names_in
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
+from scalatrace.trace.symbolic.counters import is_counter
+from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct, ranks_of_mask
@@ -33,7 +34,17 @@ MAX_BYTES = 1 << 28
 LISTED = (*TABLES, Kind.COMM)
 """Kinds of parameters whose integers are entries of tables."""
 
-__all__ = ["LISTED", "MAX_GROUPS", "Ints", "Mask", "Ranks", "TooManyGroups", "column_groups", "masks_of"]
+__all__ = [
+    "LISTED",
+    "MAX_GROUPS",
+    "Ints",
+    "Mask",
+    "Ranks",
+    "TooManyGroups",
+    "column_groups",
+    "masks_of",
+    "rank_atoms",
+]
 
 
 class TooManyGroups(Exception):  # noqa: N818 - it is no error
@@ -121,6 +132,22 @@ class Ranks:
             return int(value)
         here = value if mine.all() else value[mine]
         return int(here[0]) if (here == here[0]).all() else value
+
+
+def rank_atoms(formulas: Iterable[Value]) -> tuple[Expr, ...]:
+    """Return the largest parts of formulas that depend on the rank, and on no counter or index."""
+    atoms: dict[Expr, None] = {}
+    pending: list[Value | Cond] = list(formulas)
+    while pending:
+        part = pending.pop()
+        names = names_in(part)
+        if not names & RANKWISE:
+            continue
+        if isinstance(part, Expr) and not any(map(is_counter, names)):
+            atoms[part] = None
+        else:
+            pending += children(part)
+    return tuple(atoms)
 
 
 def column_groups(table: np.ndarray[Any, Any], mine: Mask, most: int) -> Iterator[tuple[list[int], Mask]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.extrap.instantiate.ranks import rank_atoms
 from scalatrace.formula import names_in
 from scalatrace.trace.symbolic.field import ELEMENTS, INDEXED, LOOPED, RANKWISE, SUMMED_ELEMENTS, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
@@ -65,7 +66,9 @@ class Sample:
 
     def _groups(self, part: Part, mine: Mask, listed: bool) -> int:
         assert part.formulas is not None
-        if part.shape in (INDEXED, LOOPED, ELEMENTS, SUMMED_ELEMENTS):
+        if part.shape in (ELEMENTS, SUMMED_ELEMENTS):
+            rows = [evaluate(atom, self._env) for atom in rank_atoms(part.formulas)]
+        elif part.shape in (INDEXED, LOOPED):
             names = sorted(names_in(*part.formulas) & RANKWISE)
             rows = [self._env[name] for name in names]
         elif part.shape is None and not listed:

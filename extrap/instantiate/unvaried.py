@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.extrap.errors import UnseenParameterError
 from scalatrace.extrap.refusal import Recording
 from scalatrace.extrap.search.costs import BINARY, NAME, UNARY, line_bits, literal_bits
-from scalatrace.extrap.search.judge import MARGIN
+from scalatrace.extrap.search.judge import MARGIN, MIN_TRACES
 from scalatrace.formula import Cond, Const, Item, Lookup, Member, Value, children, names_in
 from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.symbolic import FamilyRule, Rule, SymbolicTrace
@@ -58,7 +58,7 @@ def _may_depend(model: SymbolicTrace, name: str, seen: int) -> bool:
     themselves where all formulas of the parameter are.
     """
     values = (*_of_rules(model.nodes), *(value for family in model.families for value in _of_family(family)))
-    is_named = literal_bits(seen) >= NAME + MARGIN
+    is_named = literal_bits(seen) >= NAME + MARGIN and len(model.seen) >= MIN_TRACES
     return any(
         (name in names_in(value) and not is_named)
         or any(abs(number) > limit and _may_be_made_of(number, seen) for number in _numbers(value))

@@ -15,8 +15,8 @@ from scalatrace.arrays import Ints
 from scalatrace.formula import Binary, Called, Choose, Compare, Cond, Const, Expr, Value, Var, children
 
 __all__ = [
-    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "formula_bits", "line_bits",
-    "literal_bits", "table_bits",
+    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "bits_of_literals", "formula_bits",
+    "line_bits", "literal_bits", "table_bits",
 ]  # fmt: skip
 
 NAME = 3
@@ -111,6 +111,13 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, float]) -> float:
         case Called(name, (left, right)):
             return BINARY.get(name, OTHER) + total(left, right)
     return OTHER + total(*children(part))
+
+
+def bits_of_literals(part: Value | Cond) -> int:
+    """Return the bits of all literals of a formula or condition."""
+    if isinstance(part, Const):
+        return literal_bits(part.value)
+    return sum(map(bits_of_literals, children(part)))
 
 
 def table_bits(values: Ints, arguments: Sequence[Ints]) -> float:

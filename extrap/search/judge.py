@@ -10,17 +10,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scalatrace.arrays import Ints
-from scalatrace.extrap.search.costs import formula_bits, table_bits
+from scalatrace.extrap.search.costs import table_bits
 from scalatrace.extrap.search.hits import Hit
-from scalatrace.formula import Expr, Value, names_in
+from scalatrace.formula import names_in
 
-__all__ = ["EVIDENCE", "SHARED_EVIDENCE", "BelievedFormula", "is_as_likely", "judge"]
+__all__ = ["EVIDENCE", "MARGIN", "MIN_TRACES", "SHARED_EVIDENCE", "BelievedFormula", "judge"]
 
 MARGIN = 6.0
 """Bits by which rivals must be longer to be left out."""
 
 EVIDENCE = 12.0
 """Bits by which a table must be longer: a program has many quantities, of which one may fit by chance."""
+
+MIN_TRACES = 4
+"""Traces that must have values: what three of them show, many formulas show."""
 
 SHARED_EVIDENCE = 4.0
 """That of one integer of a quantity whose integers together have `EVIDENCE`."""
@@ -43,15 +46,6 @@ class BelievedFormula:
     best: Hit
     rivals: tuple[Hit, ...]
     evidence: float
-
-
-def is_as_likely(rival: Expr, formula: Value, known: Mapping[Expr, float]) -> bool:
-    """Return whether a rival of a formula is not so long that the formula is believed.
-
-    Args:
-        known: the bits of entries of the library.
-    """
-    return formula_bits(rival, known) < formula_bits(formula, known) + MARGIN
 
 
 def judge(

@@ -12,7 +12,7 @@ from itertools import permutations
 
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.costs import formula_bits
-from scalatrace.formula import Choose, Cond, Expr, Value, Var, children, names_in
+from scalatrace.formula import Binary, Choose, Cond, Expr, Value, Var, children, names_in
 from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.symbolic.counters import is_counter
 
@@ -46,6 +46,7 @@ def _most_frequent(space: Space, counts: Mapping[Expr, int | None], most: int) -
         (-(count or 0), bits, k, part)
         for k, (part, count) in enumerate(counts.items())
         if all(name in space.columns or is_counter(name) for name in names_in(part))
+        and not _divides_number(part)
         and MIN_BITS <= (bits := formula_bits(part, {})) <= MAX_BITS
     ]
     return [part for *_, part in sorted(fitting)[:most]]
@@ -66,6 +67,13 @@ def _parts(formula: Value | Cond) -> Iterator[Expr]:
         yield formula
     for part in children(formula):
         yield from _parts(part)
+
+
+def _divides_number(part: Value | Cond) -> bool:
+    """Return whether a number is divided, in place of which another one may stand in the program."""
+    if isinstance(part, Binary) and part.op == "//" and not names_in(part.left):
+        return True
+    return any(map(_divides_number, children(part)))
 
 
 def _exchanged(space: Space, part: Expr) -> Iterator[Expr]:

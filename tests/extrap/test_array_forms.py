@@ -11,7 +11,7 @@ import pytest
 from scalatrace import extrap
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.fit.array_forms import ArrayProgression, BlockForm, array_form, array_terms
+from scalatrace.extrap.fit.lists.array_forms import ArrayProgression, BlockForm, array_form, array_terms
 from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.tables import IntArray

@@ -174,3 +174,20 @@ def test_round_numbers_are_short() -> None:
     assert literal_bits(4096) < literal_bits(4095)
     assert literal_bits(12000) < literal_bits(12347)
     assert formula_bits(parse_number("n//X"), {}) < formula_bits(parse_number("n//X+17"), {})
+
+
+def padded_tiles(rank: Rank) -> list[IssuedCall]:
+    """Tiles with a border of one: sizes of a window, and a displacement of few values in all traces."""
+    width, height = (rank.n // side + 2 for side in rank.dims)
+    return [
+        call("Win_allocate", 50, size=16 * width * height, comm="world"),
+        call("Allreduce", 51, count=width * height + 1, comm="world"),
+        *[call("Bcast", 52, count=width * height * (k % 2) + 2 * width - 1, comm="world") for k in range(6)],
+    ]
+
+
+def test_formulas_share_parts() -> None:
+    grids = [(3, 3), (4, 3), (4, 4), (5, 4)]
+    given = [trace_of(padded_tiles, dims, 240) for dims in grids]
+    made = extrap.extrapolate(given, 30, (6, 5), params={"n": 240}, dims_of=grids)
+    assert diff(made.trace, trace_of(padded_tiles, (6, 5), 240), ["times"]) == []

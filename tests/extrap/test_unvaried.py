@@ -87,3 +87,25 @@ def test_value_is_used_where_what_is_unconfirmed_is_accepted() -> None:
     given = traces(jacobi, [(dims, SIZE) for dims in LINES])
     made = extrap.extrapolate(given, 8, (8,), {"n": 24}, dims_of=LINES, accept_unconfirmed=True)
     assert made.trace.nprocs == 8
+
+
+def tiles(rank: Rank) -> list[IssuedCall]:
+    """Blocks of n cells, and ten time steps."""
+    return [call("Allreduce", 1, count=rank.n // rank.dims[0], comm="world")] * 10
+
+
+def test_blocks_of_it_are_no_blocks_of_a_number() -> None:
+    """240//X would take ten bits more than n//X; 10 is no short formula of n."""
+    lines = [(3,), (4,), (5,), (6,)]
+    made = extrap.extrapolate(
+        traces(tiles, [(dims, 240) for dims in lines]), 8, (8,), {"n": 480}, dims_of=lines
+    )
+    assert diff(made.trace, trace_of(tiles, (8,), 480), ["times"]) == []
+
+
+@pytest.mark.parametrize("n", [4, 20])
+def test_small_numbers_may_be_it(n: int) -> None:
+    """With n = 20, 10 may be n//2; with n = 4, n may be a 4."""
+    lines = [(1,), (2,), (4,), (3,)]
+    with pytest.raises(InputError, match=f"all traces have n = {n}"):
+        extrap.extrapolate(traces(tiles, [(dims, n) for dims in lines]), 5, (5,), {"n": 40}, dims_of=lines)

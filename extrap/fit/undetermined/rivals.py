@@ -18,8 +18,6 @@ from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Samples
 from scalatrace.extrap.grid.space import Run, Space, columns_of
-from scalatrace.extrap.search.costs import BLOCK, NAME
-from scalatrace.extrap.search.judge import is_as_likely
 from scalatrace.formula import (
     Binary,
     Called,
@@ -47,7 +45,6 @@ __all__ = [
     "apart",
     "differing",
     "divides_numbers",
-    "division_bits",
     "is_refuted",
     "points_of_parts",
     "rivals",
@@ -135,7 +132,7 @@ def _whole_shares(part: Part, here: Mapping[str, Any]) -> Part:
     whole = {one: new for one in known if (new := _in_one_division(one)) != one}
     whole = {old: new for old, new in whole.items() if not differing(new, old, here).any()}
     formulas = tuple(whole.get(one, one) if isinstance(one, Expr) else one for one in part.formulas or ())
-    pairs = ((new, old) for old, new in whole.items() if is_as_likely(old, new, {}))
+    pairs = ((new, old) for old, new in whole.items())
     return replace(part, formulas=formulas, rivals=(*part.rivals, *pairs)) if whole else part
 
 
@@ -153,15 +150,6 @@ def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:
             other = add(parse_number(text), Const(int(constant)))
             if other != formula:
                 yield other
-
-
-def division_bits(space: Space) -> dict[Expr, float]:
-    """Return the bits of divisions of parameters: those that depend on the place are equally likely."""
-    result: dict[Expr, float] = {}
-    for n, (s, c) in product(space.inputs, space.divisors):
-        for family in (BLOCKS[1:], OFFSETS, SQUARES):
-            result |= dict.fromkeys(_family(family, n, s, c), BLOCK + 2.0 * NAME)
-    return result
 
 
 @lru_cache(maxsize=1 << 12)

@@ -35,7 +35,7 @@ _HEADER = """
     histogram Waitany and Testany the order requests formulas that traces not confirm were accepted
     runs with more than from column major only except sites min max bytes window communicators Open MPI
     MPICH MVAPICH2 MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array
-    summed cycle indexed looped choose item thread level run time
+    summed cycle indexed looped elements choose item thread level run time
 """
 _OWN = frozenset((*_HEADER.split(), *THREAD_LEVELS))
 _OWN |= COMMUNICATORS | CONSTRUCTORS | STATISTICS | MEMORY_KINDS

@@ -1,0 +1,1 @@
+"""Fields of arrays and lists: requests, neighbours, and patterns of numbers."""
