@@ -482,7 +482,7 @@ def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = Non
             )
     grids = [()] * len(traces) if dims_of is None else [tuple(dims) for dims in dims_of]
     names = [
-        (trace.nprocs, dims, tuple(sorted(inputs_of(trace).items())))
+        (trace.nprocs, dims or trace.meta.get("program", ""), tuple(sorted(inputs_of(trace).items())))
         for trace, dims in zip(traces, grids, strict=True)
     ]
     if len(set(names)) < len(names):

@@ -55,7 +55,7 @@ from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_l
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.costs import bits_of_literals, formula_bits
-from scalatrace.extrap.search.judge import MARGIN
+from scalatrace.extrap.search.judge import MARGIN, MIN_TRACES
 from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
@@ -786,10 +786,12 @@ def _without_numbers_for_parameters(space: Space, field: Field) -> Field:
     inputs = set(space.inputs)
 
     def keep(formula: Expr, rival: Expr) -> bool:
-        is_without = bool(names_in(formula) & inputs) and not names_in(rival) & inputs
-        return not is_without or bits_of_literals(rival) - bits_of_literals(formula) < MARGIN
+        if not names_in(formula) & inputs or names_in(rival) & inputs:
+            return True
+        literals = bits_of_literals(rival) - bits_of_literals(formula)
+        return min(literals, formula_bits(rival, {}) - formula_bits(formula, {})) < MARGIN
 
-    return with_rivals_that(field, keep)
+    return field if len(space.runs) < MIN_TRACES else with_rivals_that(field, keep)
 
 
 def _is_unsure(result: Fitted | NoFormulaError) -> bool:
