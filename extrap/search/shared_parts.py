@@ -21,33 +21,39 @@ __all__ = ["shared_parts"]
 MIN_BITS = 8
 """Shorter parts are soon found without being named."""
 
-MAX_BITS = 40
+MAX_BITS, MAX_SHIFTED_BITS = 40, 100
 
 MAX_PARTS, MAX_SHIFTED = 48, 16
 """Those that most formulas have, and those at the places of neighbours."""
 
 
 def shared_parts(space: Space, formulas: Iterable[Value]) -> tuple[Expr, ...]:
-    """Return the parts that formulas consist of, the most frequent first, and formulas of neighbours.
+    """Return the parts that several formulas consist of, the most frequent first, and those of neighbours.
 
-    Dimensions of the grid are exchanged: most programs treat them alike.
+    A part of one formula alone would only confirm that formula. Dimensions of the grid are exchanged: most
+    programs treat them alike.
     """
     given = [formula for formula in dict.fromkeys(formulas) if isinstance(formula, Expr)]
     counts: Counter[Expr] = Counter()
     for formula in given:
         counts.update({mirrored for part in _parts(formula) for mirrored in _exchanged(space, part)})
-    shifted = dict.fromkeys(moved for formula in given for moved in _shifted(space, formula))
-    return (*_most_frequent(space, counts, MAX_PARTS), *_most_frequent(space, shifted, MAX_SHIFTED))
+    several = {part: count for part, count in counts.items() if count > 1}
+    shifted = dict.fromkeys((moved for formula in given for moved in _shifted(space, formula)), 1)
+    return (
+        *_most_frequent(space, several, MAX_PARTS, MAX_BITS),
+        *_most_frequent(space, shifted, MAX_SHIFTED, MAX_SHIFTED_BITS),
+    )
 
 
-def _most_frequent(space: Space, counts: Mapping[Expr, int | None], most: int) -> list[Expr]:
+def _most_frequent(space: Space, counts: Mapping[Expr, int], most: int, longest: int) -> list[Expr]:
     """Return the parts that are neither short nor long, and have names of all calls only."""
     fitting = [
-        (-(count or 0), bits, k, part)
+        (-count, bits, k, part)
         for k, (part, count) in enumerate(counts.items())
-        if all(name in space.columns or is_counter(name) for name in names_in(part))
+        if (names := names_in(part))
+        and all(name in space.columns or is_counter(name) for name in names)
         and not _divides_number(part)
-        and MIN_BITS <= (bits := formula_bits(part, {})) <= MAX_BITS
+        and MIN_BITS <= (bits := formula_bits(part, {})) <= longest
     ]
     return [part for *_, part in sorted(fitting)[:most]]
 
