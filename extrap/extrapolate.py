@@ -32,6 +32,7 @@ from scalatrace.extrap.grid.patterns import tree_arity
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
 from scalatrace.extrap.instantiate.instantiate import instantiate
+from scalatrace.extrap.instantiate.unvaried import assumptions
 from scalatrace.extrap.matching import check_consistent, check_matching, is_small
 from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
@@ -43,6 +44,8 @@ from scalatrace.extrap.timing.rules import Times, Timing, no_times
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times, vague_interval_ns
 from scalatrace.extrap.timing.trends import Trends
 from scalatrace.extrap.workers import concurrently, each
+from scalatrace.formula import Cond, Value, children
+from scalatrace.formula.parts import numbers_in
 from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
 from scalatrace.trace.model.trace import RUN_TIME_NS
 from scalatrace.trace.query.absolute import absolute
@@ -72,6 +75,12 @@ PROOF_SECONDS = 2.0
 
 MIN_AGREEING = 4
 """Traces that must agree on trip counts without a rule: fewer may agree by chance."""
+
+PREDEFINED_FAMILIES = ("world", "self", "null")
+"""Communicators that programs do not make."""
+
+SMALL_SIDE = 2
+"""Programs of pairs divide by 2; larger numbers that are a side of a grid may be that side."""
 
 MIN_OTHERS = 3
 """Traces that are left when the smallest one is left out."""
@@ -162,17 +171,32 @@ def _without_grid(
     accept_unconfirmed: bool,
     target: tuple[int, Sequence[int] | None, Mapping[str, int]],
 ) -> tuple[list[Trace], SymbolicTrace, str] | None:
-    """Return what `model_of` does with the ranks on a line; None unless all ranks have the same formulas.
+    """Return what `model_of` does with the ranks on a line; None where a grid may be behind the formulas.
 
-    Neighbours of a grid have conditions at its borders. Without any, the calls show no grid.
+    Of a grid are communicators, conditions at its borders, and numbers that are sides of all traces.
     """
+    if any(op.name in ("Cart_create", "Dims_create") for trace in traces for op in trace.ops):
+        return None
     try:
+        grids = [run.grid for run in prepared(traces)[1]]
         ordered, model, _ = model_of(traces, line, workers, accept_unconfirmed, target)
     except (ExtrapolationError, InputError):
         return None
-    if any(len(field.parts) > 1 for field in fields_of(model.nodes)):
+    fixed = {sides[0] for sides in zip(*(grid.dims for grid in grids), strict=True) if len(set(sides)) == 1}
+    sides = {side for side in fixed if side > SMALL_SIDE}
+    fields = list(fields_of(model.nodes))
+    formulas = [formula for field in fields for part in field.parts for formula in part.formulas or ()]
+    if any(family.kind not in PREDEFINED_FAMILIES for family in model.families):
         return None
-    return ordered, model, "none: all ranks have the same formulas of their rank"
+    if any(len(field.parts) > 1 for field in fields):
+        return None
+    if any(_has_conditions(formula) or sides & numbers_in(formula, True) for formula in formulas):
+        return None
+    return ordered, model, "none needed: all ranks have the same formulas of their rank"
+
+
+def _has_conditions(part: Value | Cond) -> bool:
+    return isinstance(part, Cond) or any(map(_has_conditions, children(part)))
 
 
 def _case_of(
@@ -275,7 +299,8 @@ def of_model(
     totals = tuple(total_times(model, times, trace))
     if (interval := vague_interval_ns(totals)) is not None:
         trace.meta[RUN_TIME_NS] = "..".join(map(str, interval))
-    return Extrapolation(trace, grid, model, times=totals, warnings=result_warnings(model, times, totals))
+    notes_on_result = (*assumptions(model, inputs), *result_warnings(model, times, totals))
+    return Extrapolation(trace, grid, model, times=totals, warnings=notes_on_result)
 
 
 def result_warnings(model: SymbolicTrace, times: Times, totals: Sequence[TotalTime]) -> tuple[str, ...]:
@@ -482,6 +507,7 @@ def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = Non
             )
     grids = [()] * len(traces) if dims_of is None else [tuple(dims) for dims in dims_of]
     names = [
+        # Arguments of the program stand for the grid where it is not given.
         (trace.nprocs, dims or trace.meta.get("program", ""), tuple(sorted(inputs_of(trace).items())))
         for trace, dims in zip(traces, grids, strict=True)
     ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.alignment.rank_tree import RankNode
-from scalatrace.operations import operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -55,6 +55,9 @@ class CallStage(NamedTuple):
     stages: int = 0
     comm: int = 0
 
+
+WAITS = ("Wait", "Waitall")
+"""Calls that complete all requests that they name."""
 
 TAGS = ("tag", "sendtag", "recvtag")
 
@@ -160,16 +163,21 @@ class Sources:
         return result
 
     def requests(self, leaf: int) -> list[Sequence[int]] | None:
-        """Return the ages of the requests that each call of a leaf completes; None: it is no such call."""
+        """Return the ages of the requests that each call of a leaf completes; None if it is none of WAITS."""
         event = self._event(leaf)
         op = self._trace.ops[event.op]
-        if op.name not in ("Wait", "Waitall"):
+        if op.name not in WAITS:
             return None
         at = next(k for k, (name, _) in enumerate(op.params) if name in ("request", "requests"))
         stored = self._stored(leaf, at)[1]
         if op.params[at][1] is Kind.ARRAY:
             return [self._trace.arrays[index].values if index >= 0 else () for index in stored]
         return [(age,) for age in stored]
+
+    def completes_some(self, leaf: int) -> bool:
+        """Return whether the calls of a leaf complete, or free, requests in another way."""
+        name = self._trace.ops[self._event(leaf).op].name
+        return name not in WAITS and operation(name).category is Category.COMPLETION
 
     def makes_request(self, leaf: int) -> bool:
         """Return whether the calls of a leaf make requests."""

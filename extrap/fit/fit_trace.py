@@ -291,8 +291,9 @@ class Fitter:
 
     def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
         """Fit all events, by identity; retry unconfirmed ones with the formulas of the others."""
+        self.space.shared_parts.clear()
         events = list(self._leaves(nodes, around))
-        self._makers = {id(node): makers for node, makers in open_requests(nodes) if makers}
+        self._makers |= {id(node): makers for node, makers in open_requests(nodes) if makers}
         results = each(lambda event: self._attempt(*event), events, self._workers)
         if any(isinstance(result, NoFormulaError) for result in results):
             self._failed.append((nodes, events, results))
@@ -333,14 +334,16 @@ class Fitter:
         self, events: Sequence[tuple[Aligned, Chains]], results: list[Fitted | NoFormulaError]
     ) -> None:
         """Replace results without rules, or with rivals, by those of parts of the formulas of others."""
-        unsure = [k for k, result in enumerate(results) if _is_unsure(result)]
-        if not unsure or len(unsure) == len(results):
-            return
-        found = (result for result in results if isinstance(result, tuple))
-        self.space.shared_parts.extend(shared_parts(self.space, _formulas(found)))
-        again = each(lambda k: self._attempt(*events[k]), unsure, self._workers)
-        for k, result in zip(unsure, again, strict=True):
-            results[k] = result if _is_better_known(self.space, results[k], result) else results[k]
+        before = len(results)
+        while 0 < len(unsure := [k for k, result in enumerate(results) if _is_unsure(result)]) < before:
+            before = len(unsure)
+            # Unsure formulas would confirm themselves.
+            fields = (field for result in results if isinstance(result, tuple) for field in _fields(result))
+            sure = (field for field in fields if not _has_long_rivals(field))
+            self.space.shared_parts[:] = shared_parts(self.space, _formulas(sure))
+            again = each(lambda k: self._attempt(*events[k]), unsure, self._workers)
+            for k, result in zip(unsure, again, strict=True):
+                results[k] = result if _is_better_known(self.space, results[k], result) else results[k]
 
     def _attempt(self, node: Aligned, around: Chains) -> Fitted | NoFormulaError:
         try:
@@ -697,7 +700,7 @@ class Fitter:
                 indices: Sequence[int] = (vec.constant,)
             else:
                 indices = vec.first(local.runs) if local.runs <= MAX_LISTED else ()
-            yield point, [trace.arrays[index] for index in indices if min(indices) >= 0]
+            yield point, [trace.arrays[index] for index in indices] if min(indices, default=-1) >= 0 else []
 
     def _has_sums(self, node: Aligned, at: int) -> bool:
         """Return whether some rank's array is one of sums."""
@@ -796,18 +799,30 @@ def _without_numbers_for_parameters(space: Space, field: Field) -> Field:
 
 def _is_unsure(result: Fitted | NoFormulaError) -> bool:
     """Return whether parts of other formulas may help: nothing was found, or long formulas with rivals."""
-    if isinstance(result, NoFormulaError):
-        return True
-    repeat, params = result
-    parts = (part for field in (repeat, *(param.field for param in params)) for part in field.parts)
-    return any(formula_bits(formula, {}) > searched.TRUSTED for part in parts for formula, _ in part.rivals)
+    return isinstance(result, NoFormulaError) or any(map(_has_long_rivals, _fields(result)))
+
+
+def _has_long_rivals(field: Field) -> bool:
+    formulas = (formula for part in field.parts for formula, _ in part.rivals)
+    return any(formula_bits(formula, {}) > searched.TRUSTED for formula in formulas)
+
+
+def _fields(event: Fitted) -> tuple[Field, ...]:
+    repeat, params = event
+    return (repeat, *(param.field for param in params))
+
+
+def _formulas(fields: Iterable[Field]) -> Iterator[Formula]:
+    for field in fields:
+        for part in field.parts:
+            yield from part.formulas or ()
 
 
 def _is_better_known(space: Space, first: Fitted | NoFormulaError, second: Fitted | NoFormulaError) -> bool:
     """Return whether the second result has the rules of the first one, if any, with fewer rivals."""
     if isinstance(first, NoFormulaError) or isinstance(second, NoFormulaError):
         return isinstance(first, NoFormulaError)
-    before, after = (list(_formulas([result])) for result in (first, second))
+    before, after = (list(_formulas(_fields(result))) for result in (first, second))
     if len(before) != len(after) or not _rivals(second) <= _rivals(first):
         return False
     changed = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
@@ -816,16 +831,7 @@ def _is_better_known(space: Space, first: Fitted | NoFormulaError, second: Fitte
 
 
 def _rivals(event: Fitted) -> set[Expr]:
-    repeat, params = event
-    fields = (repeat, *(param.field for param in params))
-    return {rival for field in fields for part in field.parts for _, rival in part.rivals}
-
-
-def _formulas(events: Iterable[Fitted]) -> Iterator[Formula]:
-    for repeat, params in events:
-        for field in (repeat, *(param.field for param in params)):
-            for part in field.parts:
-                yield from part.formulas or ()
+    return {rival for field in _fields(event) for part in field.parts for _, rival in part.rivals}
 
 
 def _columns(samples: Samples) -> Iterator[tuple[Ints, Ints]]:

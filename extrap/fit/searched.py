@@ -104,7 +104,7 @@ def _by_slots(space: Space, order: Ints, values: Sequence[Parts]) -> tuple[Field
     """Return the field by a formula for each integer of the values, which together have the evidence."""
     table = np.array([value.slots for value in values], dtype=np.int64).reshape(len(values), -1)
     shape = values[0].shape
-    if is_vec(shape) and type(shape) is tuple and type(shape[-1]) is tuple:
+    if is_vec(shape) and type(shape) is tuple and type(shape[-1]) is tuple and _integers(shape[-1]):
         table[:, -_integers(shape[-1])] = 0  # the last loop of a vec need not end
     columns = [np.ascontiguousarray(column) for column in table.T]
     different = {column.tobytes(): column for column in columns}
@@ -115,7 +115,13 @@ def _by_slots(space: Space, order: Ints, values: Sequence[Parts]) -> tuple[Field
         if fitted is None:
             return None
         known[key] = fitted
-    if sum(fitted.evidence for fitted in known.values()) < EVIDENCE:
+    # Columns that are multiples of each other, or differ by a constant, are one observation.
+    evidence: dict[bytes, float] = {}
+    for key, column in different.items():
+        shifted = column - column.min()
+        like = (shifted // max(int(np.gcd.reduce(shifted)), 1)).tobytes()
+        evidence[like] = max(evidence.get(like, 0.0), known[key].evidence)
+    if sum(evidence.values()) < EVIDENCE:
         return None
     slots = [known[column.tobytes()] for column in columns]
     rivals = tuple(dict.fromkeys(pair for slot in slots for pair in slot.rivals))

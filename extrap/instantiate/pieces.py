@@ -136,7 +136,9 @@ class Pieces:
         names = {atom: Var(f"a{k}_") for k, atom in enumerate(atoms)}
         formulas = tuple(Substitution({}, parts=names).value(formula) for formula in part.formulas)
         renamed = replace(part, formulas=formulas)
-        columns = [np.broadcast_to(evaluate(atom, self._ranks.env), mine.shape)[mine] for atom in atoms]
+        env = {name: row[mine] if np.ndim(row) else row for name, row in self._ranks.env.items()}
+        count = int(np.count_nonzero(mine))
+        columns = [np.broadcast_to(evaluate(atom, env), (count,)) for atom in atoms]
         by_vec: dict[Vec, Mask] = {}
         for column, some in column_groups(np.array(columns), mine, most) if atoms else [((), mine)]:
             place = {**self._ranks.env, **{names[a].name: n for a, n in zip(atoms, column, strict=True)}}

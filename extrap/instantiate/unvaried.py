@@ -1,14 +1,15 @@
-"""Parameters with one value in all traces: their effect on the result is unknown for any other value."""
+"""Parameters with one value in all traces, and another one in the result: which numbers are made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
 from scalatrace.extrap.errors import UnseenParameterError
 from scalatrace.extrap.refusal import Recording
-from scalatrace.extrap.search.costs import BINARY, NAME, UNARY, line_bits, literal_bits
+from scalatrace.extrap.search.costs import BINARY, NAME, ROUNDED, UNARY, line_bits, literal_bits
 from scalatrace.extrap.search.judge import MARGIN, MIN_TRACES
 from scalatrace.formula import Cond, Const, Item, Lookup, Member, Value, children, names_in
 from scalatrace.predefined import DATATYPES
@@ -17,7 +18,10 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["check_parameters", "unshown_parameters"]
+__all__ = ["assumptions", "check_parameters", "unshown_parameters"]
+
+MAX_DIVISOR = 1 << 8
+"""Numbers that a parameter is divided by: formulas with larger ones are long."""
 
 MAX_STRUCTURAL, MAX_OF_CONDITIONS = 1, 2
 """Larger numbers in values may be made of a parameter; conditions have a 2 for odd and even ranks."""
@@ -26,7 +30,7 @@ MAX_STRUCTURAL, MAX_OF_CONDITIONS = 1, 2
 def check_parameters(model: SymbolicTrace, inputs: Mapping[str, int]) -> None:
     """Refuse another value of a parameter that has one value in all traces.
 
-    A trip count that is 120 where n = 120 may be n, or 120 for any n. Any number may be made of a parameter.
+    A trip count that is 120 where n = 120 may be n, or 120 for any n.
 
     Args:
         inputs: the parameters of the result.
@@ -51,21 +55,30 @@ def unshown_parameters(model: SymbolicTrace, inputs: Mapping[str, int]) -> list[
     return result
 
 
+def assumptions(model: SymbolicTrace, inputs: Mapping[str, int]) -> Iterator[str]:
+    """Yield which formulas of such parameters the result relies on."""
+    for name, value in sorted(inputs.items()):
+        seen = {given[name] for _, given in model.seen}
+        if len(seen) == 1 and value not in seen and any(name in names_in(part) for part, _ in _values(model)):
+            yield f"all traces have {name} = {seen.pop()}: formulas of {name} are taken for {name} = {value}"
+
+
 def _may_depend(model: SymbolicTrace, name: str, seen: int) -> bool:
     """Return whether a number of the model may be made of a parameter, or the parameter may be a number.
 
-    Formulas of the parameter are taken for it where its value as a number is much longer, and numbers for
-    themselves where all formulas of the parameter are.
+    A name counts as the parameter if its value as a literal takes `MARGIN` bits more, and no other parameter
+    has that value. A literal counts as a constant if short formulas of the parameter take `MARGIN` bits more.
     """
-    values = (*_of_rules(model.nodes), *(value for family in model.families for value in _of_family(family)))
-    is_named = literal_bits(seen) >= NAME + MARGIN and len(model.seen) >= MIN_TRACES
+    same = sum(all(given[other] == seen for _, given in model.seen) for other in model.inputs)
+    is_named = literal_bits(seen) >= NAME + MARGIN and len(model.seen) >= MIN_TRACES and same == 1
     return any(
         (name in names_in(value) and not is_named)
         or any(abs(number) > limit and _may_be_made_of(number, seen) for number in _numbers(value))
-        for value, limit in values
+        for value, limit in _values(model)
     )
 
 
+@lru_cache(maxsize=1 << 12)
 def _may_be_made_of(number: int, seen: int) -> bool:
     """Return whether a formula of a parameter with one value is about as short as a number, or shorter."""
     most = literal_bits(number) + MARGIN
@@ -77,12 +90,26 @@ def _may_be_made_of(number: int, seen: int) -> bool:
     )
 
 
-def _terms(seen: int) -> Iterator[tuple[int, int]]:
-    """Yield the values of short formulas of a parameter with one value, and their bits."""
-    yield seen, NAME
-    yield seen * seen, 2 * NAME + BINARY["*"]
-    yield from ((seen // k, NAME + BINARY["//"] + literal_bits(k)) for k in range(2, seen + 1))
-    yield seen.bit_length() - 1, NAME + UNARY["log2"]
+@lru_cache(maxsize=1 << 6)
+def _terms(seen: int) -> tuple[tuple[int, int], ...]:
+    """Return the values of short formulas of a parameter with one value, and their bits; none that are 0."""
+    divisors = range(2, min(abs(seen), MAX_DIVISOR) + 1)
+    terms = [
+        (seen, NAME),
+        (seen * seen, 2 * NAME + BINARY["*"]),
+        *((seen // k, NAME + BINARY["//"] + literal_bits(k)) for k in divisors),
+        *((-(-seen // k), NAME + BINARY["//"] + ROUNDED + literal_bits(k)) for k in divisors),
+        *((seen % k, NAME + BINARY["%"] + literal_bits(k)) for k in divisors),
+        *((count, NAME + UNARY["log2"]) for count in (seen.bit_length() - 1, (seen - 1).bit_length())),
+    ]
+    return tuple(term for term in terms if term[0])
+
+
+def _values(model: SymbolicTrace) -> Iterator[Limited]:
+    """Yield all formulas and conditions of a model."""
+    yield from _of_rules(model.nodes)
+    for family in model.families:
+        yield from _of_family(family)
 
 
 def _numbers(part: Value | Cond) -> Iterator[int]:

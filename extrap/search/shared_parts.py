@@ -28,19 +28,20 @@ MAX_PARTS, MAX_SHIFTED = 48, 16
 
 
 def shared_parts(space: Space, formulas: Iterable[Value]) -> tuple[Expr, ...]:
-    """Return the parts that several formulas consist of, the most frequent first, and those of neighbours.
+    """Return the parts of formulas, the most frequent first, and formulas of neighbours.
 
-    A part of one formula alone would only confirm that formula. Dimensions of the grid are exchanged: most
-    programs treat them alike.
+    Dimensions of the grid are exchanged: most programs treat them alike.
+
+    Args:
+        formulas: those that need no parts of others to be believed.
     """
     given = [formula for formula in dict.fromkeys(formulas) if isinstance(formula, Expr)]
     counts: Counter[Expr] = Counter()
     for formula in given:
         counts.update({mirrored for part in _parts(formula) for mirrored in _exchanged(space, part)})
-    several = {part: count for part, count in counts.items() if count > 1}
     shifted = dict.fromkeys((moved for formula in given for moved in _shifted(space, formula)), 1)
     return (
-        *_most_frequent(space, several, MAX_PARTS, MAX_BITS),
+        *_most_frequent(space, counts, MAX_PARTS, MAX_BITS),
         *_most_frequent(space, shifted, MAX_SHIFTED, MAX_SHIFTED_BITS),
     )
 

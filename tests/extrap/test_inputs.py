@@ -7,6 +7,7 @@ import pytest
 from scalatrace import extrap
 from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.extrapolate import parse_input
+from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.ranklist import RankList
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of, wavefront
@@ -180,3 +181,24 @@ def test_equal_sides_of_a_cartesian_communicator_are_each_its_own() -> None:
     spaces = [(2, 2, 2), (3, 3, 2), (3, 3, 3)]
     made = extrap.extrapolate([trace_of(body, dims) for dims in spaces], 36, (4, 3, 3), dims_of=spaces)
     assert "dims=(4, 3, 3)" in str(next(iter(made.trace.walk(0))))
+
+
+def shift(rank: Rank) -> list[IssuedCall]:
+    """To the neighbour along the first dimension of a torus."""
+    peers = {"dest": rank.neighbour((1, 0), True), "source": rank.neighbour((-1, 0), True)}
+    own = {"sendcount": 9, "sendtag": 0, "recvcount": 9, "recvtag": 0}
+    return [call("Sendrecv", 1, comm="world", **peers, **own)] * 3
+
+
+def test_pairs_need_no_grid() -> None:
+    """2x2, 2x3, 2x4 and 2x5 ranks may be balanced, or two rows: all formulas are of P alone."""
+    given = [trace_of(shift, (2, k)) for k in (2, 3, 4, 5)]
+    made = extrap.extrapolate(given, 16)
+    assert diff(made.trace, trace_of(shift, (2, 8)), ["times"]) == []
+
+
+def test_a_number_that_is_a_side_needs_a_grid() -> None:
+    """4x4, 5x4 and 6x4 may be balanced, or four columns: r + 4 is r + 6 on 6x6."""
+    given = [trace_of(shift, (k, 4)) for k in (4, 5, 6, 7)]
+    with pytest.raises(InputError):
+        extrap.extrapolate(given, 36)

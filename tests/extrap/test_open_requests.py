@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import extrap
+from scalatrace.errors import ScalatraceError
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Body, Place, Rank, trace_of
@@ -98,3 +99,15 @@ def test_stages_with_partners_that_may_be_missing(body: Body, size: int) -> None
 
 def test_groups_of_neighbours() -> None:
     predicts(posted, PLANES, (6, 5))
+
+
+def test_directions_without_an_order_are_refused() -> None:
+    """On grids with a side of 2 no rank has both neighbours of a diagonal; on 4x4 ranks some have."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        group = tuple(p for step in ((1, 1), (-1, -1)) if (p := rank.neighbour(step, False)) is not None)
+        return [call("Win_post", 5, recvcounts=group, comm="world")] * 3
+
+    grids = [(2, 2), (3, 2), (4, 2), (2, 3)]
+    with pytest.raises(ScalatraceError):
+        extrap.extrapolate([trace_of(body, dims, 1) for dims in grids], 16, (4, 4), dims_of=grids)

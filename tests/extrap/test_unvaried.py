@@ -109,3 +109,33 @@ def test_small_numbers_may_be_it(n: int) -> None:
     lines = [(1,), (2,), (4,), (3,)]
     with pytest.raises(InputError, match=f"all traces have n = {n}"):
         extrap.extrapolate(traces(tiles, [(dims, n) for dims in lines]), 5, (5,), {"n": 40}, dims_of=lines)
+
+
+@pytest.mark.parametrize("n", [0, 1, 100])
+def test_numbers_that_are_made_of_it_are_refused(n: int) -> None:
+    """Seven levels are ceil_log2(100); of 0 and 1 nothing is made but small numbers."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Allreduce", 1, count=rank.dims[0], comm="world")] * 7
+
+    lines = [(3,), (4,), (5,), (6,)]
+    given = traces(body, [(dims, n) for dims in lines])
+    if n == 100:
+        with pytest.raises(InputError, match="all traces have n = 100"):
+            extrap.extrapolate(given, 8, (8,), {"n": 1000}, dims_of=lines)
+        return
+    try:
+        made = extrap.extrapolate(given, 8, (8,), {"n": 1000}, dims_of=lines)
+    except InputError:
+        return
+    assert diff(made.trace, trace_of(body, (8,), 1000), ["times"]) == []
+
+
+def test_two_of_one_value() -> None:
+    """Whether blocks are of n or of m, no trace shows."""
+    lines = [(3,), (4,), (5,), (6,)]
+    given = traces(tiles, [(dims, 240) for dims in lines])
+    for trace in given:
+        trace.meta["param.m"] = "240"
+    with pytest.raises(InputError, match="all traces have"):
+        extrap.extrapolate(given, 8, (8,), {"n": 480, "m": 240}, dims_of=lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
 
 import numpy as np
 
@@ -158,7 +159,7 @@ def _directions(space: Space, run: int, place: Ints, row: Sequence[int]) -> list
 
 
 def _order(lists: Sequence[Sequence[Direction]]) -> list[Direction] | None:
-    """Return all directions in an order that each list has; None: the lists contradict each other."""
+    """Return all directions in the order that the lists have; None if they show none, or several."""
     after: dict[Direction, set[Direction]] = {}
     for directions in lists:
         if len(set(directions)) != len(directions):
@@ -166,9 +167,10 @@ def _order(lists: Sequence[Sequence[Direction]]) -> list[Direction] | None:
         for k, direction in enumerate(directions):
             after.setdefault(direction, set()).update(directions[:k])
     try:
-        return list(TopologicalSorter(after).static_order())
+        order = list(TopologicalSorter(after).static_order())
     except CycleError:
         return None
+    return order if all(one in after[then] for one, then in pairwise(order)) else None
 
 
 def _seen_in_several_runs(

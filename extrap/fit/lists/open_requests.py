@@ -1,4 +1,4 @@
-"""Fit the requests that a call completes where these are all that the calls before it began.
+"""Fit arrays of requests of completions and starts that name all open requests.
 
 A program lists the requests that it has: those to neighbours that exist, however many that are. Their number
 follows from how often the calls run that made them, whose own rules the traces show.
@@ -12,6 +12,7 @@ from itertools import chain
 import numpy as np
 
 from scalatrace.arrays import Ints
+from scalatrace.errors import FormulaError
 from scalatrace.extrap.alignment.align import Aligned
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.space import Space
@@ -84,7 +85,10 @@ def fit_open_requests(
     runs, loops = counters
     points = np.repeat(list(arrays), runs)
     columns = {**{name: column[points] for name, column in space.columns.items()}, **loops}
-    counts = np.broadcast_to(np.asarray(evaluate(total, columns)), points.shape).tolist()
+    try:
+        counts = np.broadcast_to(np.asarray(evaluate(total, columns)), points.shape).tolist()
+    except FormulaError:
+        return None
     rows = (row if len(row) == n else [*row] * n for row, n in zip(arrays.values(), runs, strict=True))
     if not all(map(_are_all, chain.from_iterable(rows), counts)):
         return None
@@ -100,6 +104,8 @@ def _counters(inside: Chains, points: Iterable[int]) -> tuple[list[int], dict[st
         return None
     columns = [loops.columns(0) for loops in small]
     names = columns[0]
+    if any(row.keys() != names.keys() for row in columns):
+        return None
     return [loops.runs for loops in small], {
         name: np.concatenate([row[name] for row in columns]) for name in names
     }
