@@ -42,7 +42,7 @@ class _Launcher(NamedTuple):
     run: str
 
 
-class _Batch(NamedTuple):
+class _BatchSystem(NamedTuple):
     """Variables of a batch system; "": none. `no_task` is the value of `array_task` without an array."""
 
     job: str
@@ -58,7 +58,7 @@ def _rows(kind: str) -> list[list[str]]:
 
 
 _LAUNCHERS = [_Launcher(*row) for row in _rows("LAUNCHER")]
-_BATCH = [_Batch(*row) for row in _rows("BATCH")]
+_BATCH_SYSTEMS = [_BatchSystem(*row) for row in _rows("BATCH")]
 
 _reports: list[socket.socket] = []
 """Names of errors that this process reports; they are free again when it ends."""
@@ -71,7 +71,7 @@ def launcher_variables() -> list[str]:
 
 def batch_variables() -> list[str]:
     """Return the names of all variables by which batch systems describe a job."""
-    return [name for row in _BATCH for name in (row.job, row.array_task, row.nrestarts) if name]
+    return [name for row in _BATCH_SYSTEMS for name in (row.job, row.array_task, row.nrestarts) if name]
 
 
 def launched_rank(environment: Mapping[str, str] = os.environ) -> int | None:
@@ -101,18 +101,18 @@ def waits_for_failed_ranks() -> bool:
 
 def job() -> str:
     """Return the name that the batch system gave this job; "" outside of one."""
-    return _first(row.job for row in _BATCH)
+    return _first(row.job for row in _BATCH_SYSTEMS)
 
 
 def array_task() -> str:
     """Return the number of this task of an array job; "" outside of one."""
-    tasks = ((_value(row.array_task), row.no_task) for row in _BATCH)
+    tasks = ((_value(row.array_task), row.no_task) for row in _BATCH_SYSTEMS)
     return next((task for task, no_task in tasks if task not in ("", no_task)), "")
 
 
 def restarts() -> int:
     """Return how often the batch system has started this job again."""
-    number = _first(row.nrestarts for row in _BATCH)
+    number = _first(row.nrestarts for row in _BATCH_SYSTEMS)
     return int(number) if number.isdigit() else 0
 
 
