@@ -39,6 +39,9 @@ STARTS: dict[str, Blocks] = {
 }
 """Where blocks begin."""
 
+MIRRORED = 5
+"""Bits of where a block begins that is counted from the other end."""
+
 SHARED = 3
 """Bits of a part of another formula of the program, besides which part."""
 
@@ -130,6 +133,9 @@ def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool)
         n: Expr = Var(name)
         for share in (-(-n // parts), (2 * n + parts) // (2 * parts)):
             yield share, BLOCK + NAME + bits, Unit.ELEMENTS
+        if not sized_only:
+            starts = (kind(n, parts, parts - 1 - coord) for kind in STARTS.values())
+            yield from ((start, BLOCK + NAME + bits + MIRRORED, Unit.ELEMENTS) for start in starts)
         indices = _indices(parts, coord, counters)
         if sized_only:
             indices = ((index, own) for index, own in indices if not names_in(index) & RANKWISE)
@@ -144,7 +150,6 @@ def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool)
 def _indices(parts: Expr, coord: Expr, counters: Sequence[Var]) -> Iterator[tuple[Expr, int]]:
     """Yield which part: the own one, a neighbour's, that of an iteration, one that travels around a ring."""
     yield coord, 0
-    yield parts - 1 - coord, 5
     yield (coord + 1) % parts, 7
     yield (coord - 1) % parts, 7
     yield coord + 1, 2
