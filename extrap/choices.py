@@ -24,7 +24,7 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event, Node, PredStats
 from scalatrace.trace.model.nodes import Sequence as NodeSequence
 from scalatrace.trace.model.tables import IntArray, Kind
-from scalatrace.trace.query.requests import ENDING
+from scalatrace.trace.query.requests import ENDING, OF_ALL
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import UNDEFINED
 
@@ -39,9 +39,6 @@ MAX_CALLS = 1 << 20
 CHOICES = "choices"
 """Entry of the header of a trace with choices in a canonical order."""
 
-
-_OF_ALL = ("Wait", "Waitall")
-"""Operations that complete all requests that they are given."""
 
 CHOOSING = ("Waitany", "Testany")
 """Operations that complete one of several requests; polls in vain are no calls of a trace."""
@@ -210,7 +207,7 @@ class _Requests:
             raise _NoChoice
         active = [at for at, request in enumerate(self._array) if request in self._canonical]
         requests = tuple(self._age(request) for request in self._array)
-        if call.op in _OF_ALL:
+        if call.op in OF_ALL:
             self.found[number] = Completion(requests, None)
             self._end(ids, tuple(self._array[at] for at in active))
         elif call.op in CHOOSING and call["index"] >= 0:

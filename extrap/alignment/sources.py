@@ -13,6 +13,7 @@ from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.query.requests import OF_ALL
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec, special_name
 
@@ -55,9 +56,6 @@ class CallStage(NamedTuple):
     stages: int = 0
     comm: int = 0
 
-
-WAITS = ("Wait", "Waitall")
-"""Calls that complete all requests that they name."""
 
 TAGS = ("tag", "sendtag", "recvtag")
 
@@ -163,10 +161,10 @@ class Sources:
         return result
 
     def requests(self, leaf: int) -> list[Sequence[int]] | None:
-        """Return the ages of the requests that each call of a leaf completes; None if it is none of WAITS."""
+        """Return the ages of the requests that calls of a leaf complete; None if it is none of OF_ALL."""
         event = self._event(leaf)
         op = self._trace.ops[event.op]
-        if op.name not in WAITS:
+        if op.name not in OF_ALL:
             return None
         at = next(k for k, (name, _) in enumerate(op.params) if name in ("request", "requests"))
         stored = self._stored(leaf, at)[1]
@@ -177,7 +175,7 @@ class Sources:
     def completes_some(self, leaf: int) -> bool:
         """Return whether the calls of a leaf complete, or free, requests in another way."""
         name = self._trace.ops[self._event(leaf).op].name
-        return name not in WAITS and operation(name).category is Category.COMPLETION
+        return name not in OF_ALL and operation(name).category is Category.COMPLETION
 
     def makes_request(self, leaf: int) -> bool:
         """Return whether the calls of a leaf make requests."""

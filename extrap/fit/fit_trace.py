@@ -314,7 +314,6 @@ class Fitter:
     def _with_shared_parts(self) -> tuple[Rule, ...] | None:
         """Return the rules with formulas that consist of parts of others; None if there are none."""
         for nodes, events, results in self._failed:
-            self.space.shared_parts.clear()
             self._retry(events, results)
             fitted = {
                 id(node): result

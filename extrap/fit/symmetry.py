@@ -7,13 +7,12 @@ place of X has no unknown left, so two sizes can confirm it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import permutations
+from collections.abc import Iterable, Sequence
 
 from scalatrace.extrap.grid.space import Space
+from scalatrace.extrap.search.shared_parts import exchanged
 from scalatrace.extrap.solve.features import Feature
-from scalatrace.formula import Expr, Var, names_in
-from scalatrace.formula.rewrite import Substitution
+from scalatrace.formula import Expr, names_in
 from scalatrace.trace.model.symbolic import ParamRule
 from scalatrace.trace.symbolic.field import Field
 
@@ -41,16 +40,5 @@ def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[Param
 
 def mirror_space(space: Space, formulas: Sequence[Expr]) -> Space:
     """Return the space with these formulas, dimensions exchanged, as the only features besides constants."""
-    exchanged = dict.fromkeys(
-        variant for formula in formulas for variant in _exchange_dimensions(space, formula)
-    )
-    return space.variant(partners=False, given=tuple(Feature(formula, GIVEN_WEIGHT) for formula in exchanged))
-
-
-def _exchange_dimensions(space: Space, formula: Expr) -> Iterator[Expr]:
-    """Yield a formula with dimensions in another order."""
-    sizes, coords = space.names.sizes, space.names.coords
-    for order in permutations(range(len(sizes))):
-        names: dict[str, Expr] = {sizes[i]: Var(sizes[k]) for i, k in enumerate(order)}
-        names |= {coords[i]: Var(coords[k]) for i, k in enumerate(order)}
-        yield Substitution(names).number(formula)
+    variants = dict.fromkeys(variant for formula in formulas for variant in exchanged(space, formula))
+    return space.variant(partners=False, given=tuple(Feature(formula, GIVEN_WEIGHT) for formula in variants))

@@ -16,7 +16,7 @@ from scalatrace.formula import Binary, Choose, Cond, Expr, Value, Var, children,
 from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.symbolic.counters import is_counter
 
-__all__ = ["shared_parts"]
+__all__ = ["exchanged", "shared_parts"]
 
 MIN_BITS = 8
 """Shorter parts are soon found without being named."""
@@ -38,7 +38,7 @@ def shared_parts(space: Space, formulas: Iterable[Value]) -> tuple[Expr, ...]:
     given = [formula for formula in dict.fromkeys(formulas) if isinstance(formula, Expr)]
     counts: Counter[Expr] = Counter()
     for formula in given:
-        counts.update({mirrored for part in _parts(formula) for mirrored in _exchanged(space, part)})
+        counts.update({mirrored for part in _parts(formula) for mirrored in exchanged(space, part)})
     shifted = dict.fromkeys((moved for formula in given for moved in _shifted(space, formula)), 1)
     return (
         *_most_frequent(space, counts, MAX_PARTS, MAX_BITS),
@@ -83,7 +83,7 @@ def _divides_number(part: Value | Cond) -> bool:
     return any(map(_divides_number, children(part)))
 
 
-def _exchanged(space: Space, part: Expr) -> Iterator[Expr]:
+def exchanged(space: Space, part: Expr) -> Iterator[Expr]:
     """Yield a formula with the dimensions of the grid in each order."""
     sizes, coords = space.names.sizes, space.names.coords
     if not names_in(part) & {*sizes, *coords}:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
 __all__ = [
-    "ENDING", "MAX_WALKED", "OF_STREAM", "POLLING", "STARTING", "ForeignNames", "LiveRequests", "RequestUse",
-    "ages", "ended", "is_foreign", "names_of", "started", "thread_requests",
+    "ENDING", "MAX_WALKED", "OF_ALL", "OF_STREAM", "POLLING", "STARTING", "ForeignNames", "LiveRequests",
+    "RequestUse", "ages", "ended", "is_foreign", "names_of", "started", "thread_requests",
 ]  # fmt: skip
 
 MAX_WALKED = 1 << 22
@@ -41,6 +41,9 @@ STARTED_SOURCES, STARTED_TAGS = "sources", "tags"
 """Parameters of starts where receives from any source got a sender: a world rank and a tag each."""
 
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
+OF_ALL = ("Wait", "Waitall")
+"""Operations that complete all requests that they are given."""
+
 POLLING = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improbe"})
 """Calls that may find nothing; a trace has one event for all of them until one succeeds."""
 
