@@ -79,7 +79,8 @@ def check_no_streams(trace: Trace, use: str) -> None:
     if trace.has_streams:
         raise ScalatraceError(
             f"cannot {use}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
-            "each rank; `replay`, `simulate` and `stats` take several. Record a run in which one calls MPI"
+            "each rank; `replay`, `simulate`, `generate` and `stats` take several. Record a run in which one "
+            "calls MPI"
         )
 
 
