@@ -7,6 +7,7 @@ are those of each thread, so they overlap: their sum is up to the number of thre
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from scalatrace.errors import ScalatraceError
@@ -18,6 +19,7 @@ from scalatrace.trace.query.requests import STARTING
 
 __all__ = [
     "ObjectName",
+    "UseOrder",
     "check_no_streams",
     "check_one_order",
     "check_one_thread",
@@ -126,3 +128,46 @@ def uses_of_rank(uses: Mapping[UseName, Elastic], rank: int) -> dict[ObjectName,
                 raise ValueError("the order of threads on an object is damaged")
             result[kind, name, ordinal] = entries
     return result
+
+
+class UseOrder:
+    """The order in which threads use one object; calls that may overlap are a group without an order."""
+
+    def __init__(self, entries: list[int]) -> None:
+        self._entries, self._next = entries, 0
+        self._group = Counter[int]()
+        self._running = 0
+        self._find_group()
+
+    def _find_group(self) -> None:
+        while self._next < len(self._entries) and self._entries[self._next] % 2:
+            self._group[self._entries[self._next] // 2] += 1
+            self._next += 1
+
+    def is_ready(self, thread: int) -> bool:
+        """Return whether the next use is of this thread."""
+        if self._group[thread] > 0:
+            return True
+        busy = self._running or any(self._group.values())
+        return not busy and self._next < len(self._entries) and self._entries[self._next] == 2 * thread
+
+    def begin(self, thread: int) -> None:
+        """Begin a use that is ready."""
+        if self._group[thread] > 0:
+            self._group[thread] -= 1
+        else:
+            self._next += 1
+        self._running += 1
+
+    def end(self) -> None:
+        """End a use that has begun."""
+        self._running -= 1
+        if not self._running and not any(self._group.values()):
+            self._find_group()
+
+    def waits_for(self) -> int | None:
+        """Return a thread whose use has to begin before those of others; None: all have begun."""
+        group = next((thread for thread, n in self._group.items() if n > 0), None)
+        if group is not None or self._next >= len(self._entries):
+            return group
+        return self._entries[self._next] // 2
