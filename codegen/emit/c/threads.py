@@ -21,7 +21,9 @@ _COMMENT = re.compile(r"/\*.*?\*/")
 _COMMON = re.compile(r"\b(?:rank|measures|step|noting|sleeps|share|buffer_size|attached)\b")
 """Variables that have one value for all threads."""
 
-_OF_REQUESTS = frozenset({"requests", "of_age", "ended", "gather", "scatter", "one_done", "Parrived"})
+_OF_REQUESTS = frozenset({
+    "requests", "of_age", "ended", "gather", "is_persistent", "scatter", "one_done", "Parrived",
+})  # fmt: skip
 _OF_MESSAGES = frozenset({"messages", "message", "matched"})
 
 

@@ -336,6 +336,12 @@ static int gather(int ages) {
     return n;
 }
 
+//: threaded_is_persistent | gather
+static int is_persistent(int ages, int i) {
+    (void)ages;
+    return named[i]->persistent;
+}
+
 //: threaded_scatter | gather ended
 static void scatter(int ages, int done) {
     for (int i = 0; i < arrays[ages].n; i++) {
