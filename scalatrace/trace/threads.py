@@ -15,7 +15,6 @@ from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.elastic import Elastic, at
 from scalatrace.trace.model.tables import SharedKind, UseName
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.requests import STARTING
 
 __all__ = [
     "ObjectName",
@@ -31,12 +30,6 @@ __all__ = [
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
 """Entries of the header, where several threads of a rank made calls."""
-
-
-PERSISTENT = (
-    "threads of a rank use persistent requests: a start, a completion and the end are taken in the usual "
-    "order, which may be another one than the program's"
-)
 
 
 ObjectName = tuple[SharedKind, int, int]
@@ -89,15 +82,12 @@ def check_no_streams(trace: Trace, use: str) -> None:
 def order_note(trace: Trace) -> str:
     """Return why calls of a trace may wait for ever although the program ended; "": not known.
 
-    The executor runs streams side by side, each in its own order. Persistent requests that they share are
-    used in the usual order, which may be another one than the program's.
+    The executor runs streams side by side, with what they share in the order of the trace.
 
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
     A part of a program may lack the partners of its calls.
     """
-    if trace.has_streams:
-        return PERSISTENT if any(op.name in STARTING for op in trace.ops) else part_note(trace)
-    if (n := thread_count(trace.meta)) < 2:
+    if trace.has_streams or (n := thread_count(trace.meta)) < 2:
         return part_note(trace)
     return (
         f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "

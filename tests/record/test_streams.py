@@ -14,7 +14,7 @@ from record.conftest import Builder, Traced
 from scalatrace import Trace, load
 from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
-from scalatrace.predict.engine.simulate import SimulationThreadsError, simulate
+from scalatrace.predict.engine.simulate import simulate
 from scalatrace.predict.platform import read_platform
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.consistency.partners import first_unmatched
@@ -26,7 +26,7 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.model.tables import SharedKind
 from scalatrace.trace.query.requests import thread_requests
-from scalatrace.trace.threads import order_note, uses_of_rank
+from scalatrace.trace.threads import uses_of_rank
 from support.mpis import Mpi
 from support.running import record, scalatrace
 from support.thread_scripts import NITERATIONS, NRANKS, Script, scripts
@@ -67,17 +67,11 @@ def check_turns(trace: Trace) -> None:
 
 def check_execution(trace: Trace) -> None:
     """Check that streams side by side come to their ends, without time and on a platform."""
-    try:
-        simulation = simulate(trace, read_platform("cluster"))
-    except SimulationThreadsError:  # the order of uses of shared persistent requests is not known
-        assert any(op.name == "Start" for op in trace.ops)
-        return
-    assert simulation.nevents == trace.nevents()
+    assert simulate(trace, read_platform("cluster")).nevents == trace.nevents()
     for policy in SenderPolicy:
         execution = Matching(trace).execute(policy, synchronous=False)
-        if not order_note(trace):
-            assert execution.ended
-            assert not execution.left()
+        assert execution.ended
+        assert not execution.left()
 
 
 @pytest.mark.parametrize("nprograms", [2, pytest.param(40, marks=pytest.mark.slow)])
