@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from record.conftest import Builder, Traced
 from scalatrace import Trace, load
+from scalatrace.cli.export import with_senders
 from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
 from scalatrace.predict.engine.simulate import simulate
 from scalatrace.predict.platform import read_platform
+from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.io.reader import loads
@@ -74,6 +76,22 @@ def check_execution(trace: Trace) -> None:
         assert not execution.left()
 
 
+def check_time_line(trace: Trace) -> None:
+    """Check that each thread has a line with all its calls, and that messages are sent before they come."""
+    timeline = Timeline(with_senders(trace))
+    sent, received = dict[str, int](), dict[str, int]()
+    for line in timeline.lines:
+        events = list(timeline.events(*line))
+        assert [event.call.op for event in events] == [call.op for call in trace.walk(*line)]
+        assert all(before.end_ns <= after.start_ns for before, after in pairwise(events))
+        for event in events:
+            sent |= {message.name: event.start_ns for message in event.messages if message.sent}
+            received |= {message.name: event.end_ns for message in event.messages if not message.sent}
+    assert timeline.count() == trace.nevents()
+    assert received.keys() == sent.keys()
+    assert all(received[name] > sent[name] for name in sent)
+
+
 @pytest.mark.parametrize("nprograms", [2, pytest.param(40, marks=pytest.mark.slow)])
 def test_random_threads(
     any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.TempPathFactory, nprograms: int
@@ -107,6 +125,7 @@ def test_random_threads(
                 check_uses(script, trace)
             check_turns(trace)
             check_execution(trace)
+            check_time_line(trace)
             assert loads(dumps(trace)) == trace
             assert parse(text(trace)) == trace
 
