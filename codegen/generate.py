@@ -18,7 +18,7 @@ from scalatrace.codegen.passes.unsupported import dynamic_windows, find_unsuppor
 from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.formula import Function
 from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.symbolic import SymbolicTrace
@@ -83,14 +83,15 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
 
     Raises:
         UsageError: no such language.
-        ScalatraceError: several threads of a rank made calls.
+        ScalatraceError: several threads of a rank made calls, and the language or an option takes one.
         GenerateError: the trace holds what the language cannot express.
         NameLeakError: an obfuscated text would hold a name.
         MatchingError: the language wants a sender for every receive, and the calls do not go together.
     """
-    check_no_streams(trace, f"generate a benchmark in {language}")
     options = options or GenerateOptions()
-    target, trace = emitter(language), repeatable(trace)
+    target = emitter(language)
+    _check_threads(trace, target, options)
+    trace = repeatable(trace)
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
         trace = with_late_collectives(trace)
@@ -98,6 +99,25 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
     factors.check(trace)
     program = build(trace, target.exact_times, sites=factors.by_site or not options.obfuscate)
     return _write_program(program, target, options, trace)
+
+
+def _check_threads(trace: Trace, target: Emitter, options: GenerateOptions) -> None:
+    """Raise ScalatraceError where a rank has several threads, and the language or an option takes one."""
+    if not trace.has_streams:
+        return
+    if not getattr(target, "threads", False):  # emitters of plug-ins may not know it
+        raise ScalatraceError(
+            f"cannot generate a benchmark in {target.name}: {len(trace.threads)} threads of a rank call MPI, "
+            f"and {target.name} has no threads; use `--to c` or `--to python`, or record a run in which one "
+            "calls MPI"
+        )
+    for is_given, use in (
+        (options.emit.hosted, "compile the replay"),
+        (options.absolute_ranks, "use --absolute-ranks"),
+        (options.by_messages, "use --collectives p2p"),
+    ):
+        if is_given:
+            check_no_streams(trace, use)
 
 
 def generate_scalable(

@@ -38,7 +38,7 @@ from scalatrace.trace.consistency.partners import tag_of
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.tables import SharedKind
 from scalatrace.trace.query.requests import ForeignNames, is_foreign
-from scalatrace.trace.threads import ObjectName, uses_of_rank
+from scalatrace.trace.threads import ObjectName, UseOrder, uses_of_rank
 from scalatrace.trace.values.vec import ANY_TAG
 
 if TYPE_CHECKING:
@@ -60,42 +60,6 @@ OBJECTS = {"win": SharedKind.WINDOW, "fh": SharedKind.FILE}
 """Parameters that name an object by its number on a communicator."""
 
 FREES = frozenset({"Comm_free", "Comm_disconnect"})
-
-
-class UseOrder:
-    """The order in which threads use one object; calls that may overlap are a group without an order."""
-
-    def __init__(self, entries: list[int]) -> None:
-        self._entries, self._next = entries, 0
-        self._group = Counter[int]()
-        self._running = 0
-        self._find_group()
-
-    def _find_group(self) -> None:
-        while self._next < len(self._entries) and self._entries[self._next] % 2:
-            self._group[self._entries[self._next] // 2] += 1
-            self._next += 1
-
-    def is_ready(self, thread: int) -> bool:
-        """Return whether the next use is of this thread."""
-        if self._group[thread] > 0:
-            return True
-        busy = self._running or any(self._group.values())
-        return not busy and self._next < len(self._entries) and self._entries[self._next] == 2 * thread
-
-    def begin(self, thread: int) -> None:
-        """Begin a use that is ready."""
-        if self._group[thread] > 0:
-            self._group[thread] -= 1
-        else:
-            self._next += 1
-        self._running += 1
-
-    def end(self) -> None:
-        """End a use that has begun."""
-        self._running -= 1
-        if not self._running and not any(self._group.values()):
-            self._find_group()
 
 
 class RankThreads:

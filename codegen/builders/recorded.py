@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from scalatrace.codegen.builders.rooms import with_room
+from scalatrace.codegen.builders.threads import program_threads
 from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.by_rank import of_elastic
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, ProgramPeers
+from scalatrace.codegen.program.threads import THREAD
 from scalatrace.codegen.program.tidy import tidy
 from scalatrace.codegen.program.tree import BenchmarkProgram, Duration, MpiCall, ProgramArgument, Stmt
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
@@ -23,7 +26,7 @@ from scalatrace.codegen.timing.imbalance import shares, spread_of_shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
 from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
-from scalatrace.formula import Cond, Const, Expr, Value, Var, add, mul, number
+from scalatrace.formula import Compare, Cond, Const, Expr, Value, Var, add, mul, number
 from scalatrace.predefined import known_thread_level
 from scalatrace.trace.consistency.failed import WITH_ERRORS
 from scalatrace.trace.exchange.buffer_memory import MEMORY
@@ -57,11 +60,13 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
         )
     imbalance = shares(trace)
     trace = absolute(explicit(trace))
+    if trace.has_streams:
+        trace = with_room(trace)
     builder = _RecordedBuilder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
-    body, _ = builder.nodes(trace.nodes, _root(trace))
+    threads = program_threads(trace) if trace.has_streams else None
     return BenchmarkProgram(
         nprocs=trace.nprocs,
-        body=tidy(tuple(body)),
+        body=tidy(tuple(builder.streams())),
         title=Foreign(trace.meta.get("program", "")),
         thread_level=known_thread_level(trace.meta),
         comms=tuple(trace.comms),
@@ -70,6 +75,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
         arrays=tuple(trace.arrays),
         imbalance=imbalance,
         truncates=WITH_ERRORS in trace.counts,
+        threads=threads,
     )
 
 
@@ -107,6 +113,16 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         self.runs = {
             id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
         }
+
+    def streams(self) -> list[Stmt]:
+        """Build the statements of all threads, those of each under a condition where there are several."""
+        if not self.trace.has_streams:
+            return self.nodes(self.trace.nodes, _root(self.trace))[0]
+        stmts: list[Stmt] = []
+        for thread in self.trace.threads:
+            body, _ = self.nodes(self.trace.stream(thread), _root(self.trace))
+            stmts += under(Compare("==", THREAD, Const(thread)), body)
+        return stmts
 
     def node(self, node: Node, scope: _RecordedScope) -> Built:
         ranks = _participants(node.repeat, scope.ranks)

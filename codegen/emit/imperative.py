@@ -65,6 +65,7 @@ class ImperativeEmitter(ABC):
     suffix: str
     exact_times = True
     matched = False
+    threads = True
     prefix: str
     end: str
     reserved: frozenset[str] = frozenset()
@@ -135,6 +136,7 @@ class ProgramText(ABC):
         self.lines = Lines()
         self.functions: dict[str, str] = {}
         self.computes = any(isinstance(stmt, ComputeStatement) for stmt in statements(program.body))
+        self.threads = program.threads
 
     @abstractmethod
     def text(self) -> str:

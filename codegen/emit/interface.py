@@ -32,6 +32,7 @@ class Emitter(Protocol):
         name: what `--to` calls it.
         suffix: of files in the language.
         exact_times: whether the language can look at the call before (see `codegen.builders.recorded`).
+        threads: whether it takes programs whose ranks have several threads.
         matched: whether collectives must be one statement for all ranks, and receives name senders.
     """
 
@@ -39,6 +40,7 @@ class Emitter(Protocol):
     suffix: str
     exact_times: bool
     matched: bool
+    threads: bool
 
     def supports(self, op: str) -> bool:
         """Whether an operation can be expressed."""

@@ -35,7 +35,7 @@ from scalatrace.trace.model.trace import Trace
 __all__ = ["check", "obfuscate"]
 
 TAGS = ("tag", "sendtag", "recvtag")
-_OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|part|t|i|k|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")
+_OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|part|thread|t|i|k|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")
 """Names of MPI, and those that emitters make: tables, loop variables, communicators, datatypes."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scalatrace.formula import Element, Expr
 
-__all__ = ["OWN", "SIZE", "own_rank", "peer_count"]
+__all__ = ["OWN", "SIZE", "is_communicator_free", "own_rank", "peer_count"]
 
 OWN, SIZE = "own", "size"
 """Names of the arrays, indexed by the number of a communicator."""
@@ -18,3 +18,8 @@ def own_rank(family: Expr) -> Element:
 def peer_count(family: Expr) -> Element:
     """Return how many ranks a peer in the communicator with that number can be."""
     return Element(SIZE, family)
+
+
+def is_communicator_free(op: str) -> bool:
+    """Return whether an operation ends a communicator."""
+    return op in ("Comm_free", "Comm_disconnect")

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.program.grid_shape import GridShape
+from scalatrace.codegen.program.threads import ProgramThreads
 from scalatrace.formula import Cond, Expr, Value, Var, names_in, number
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
 from scalatrace.trace.values.histogram import Histogram
@@ -201,6 +202,7 @@ class BenchmarkProgram:
         imbalance: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
         subsets: communicators that are there from the start; others are made by calls.
         thread_level: of MPI in the recorded program, of `scalatrace.predefined.THREAD_LEVELS`; "": not known.
+        threads: of a program whose ranks have several; their statements stand under conditions on the thread.
         truncates: messages may be too long for their receives: some calls of the application returned errors.
         body: the statements.
         shape: the grid that is given when it runs, of a scalable benchmark.
@@ -218,6 +220,7 @@ class BenchmarkProgram:
     subsets: tuple[Subset, ...] = ()
     thread_level: str = ""
     truncates: bool = False
+    threads: ProgramThreads | None = None
 
     def with_body(self, body: tuple[Stmt, ...]) -> BenchmarkProgram:
         """The same with other statements."""

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, output_file, output_folder
 from scalatrace.predict.export.chakra import CHAKRA, write_chakra
 from scalatrace.predict.export.events import chrome, otf2_archive, paraver, perfetto, tables
@@ -113,6 +113,7 @@ def export(
     Raises:
         UsageError: a rank is not in the trace, a receive names no source, the output exists, or a package
             that the format needs is not installed.
+        ScalatraceError: ranks have several threads, and the format has one for each.
     """
     if not form.folder:
         check_output(output, "-o")
@@ -138,6 +139,12 @@ def size_of(output: str) -> int:
 
 
 def _lower(form: Format, trace: Trace, selection: ExportSelection) -> TraceLowering:
+    if trace.has_streams:
+        events = ", ".join(name for name, other in FORMATS.items() if other.kind == "events")
+        raise ScalatraceError(
+            f"cannot export to {form.name}: {len(trace.threads)} threads of a rank call MPI, and {form.name} "
+            f"has one for each rank; {events} have several"
+        )
     target = form.target if selection.collectives else LoweringTarget()
     if selection.window_ns is None:
         return TraceLowering(trace, target, selection.platform, selection.ranks)

@@ -16,6 +16,7 @@ from scalatrace.predict.lowering.actions import (
 )
 from scalatrace.predict.lowering.lower import TraceLowering
 from scalatrace.predict.lowering.report import Account, Outcome
+from scalatrace.predict.lowering.streams import LoweredStreams
 
 __all__ = [
     "Account",
@@ -23,6 +24,7 @@ __all__ = [
     "Computation",
     "LoweredAction",
     "LoweredStep",
+    "LoweredStreams",
     "LoweringTarget",
     "Outcome",
     "RecvMessage",

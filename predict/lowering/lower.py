@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum, auto
 from functools import cache
 from typing import NamedTuple
@@ -33,7 +33,6 @@ from scalatrace.trace.query.requests import (
     LiveRequests,
     ages,
 )
-from scalatrace.trace.threads import check_no_streams
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["TraceLowering"]
@@ -96,7 +95,11 @@ def _role(op: str) -> CallRole:
 
 
 class RankLowering:
-    """The state of one rank: live requests, probed messages, communicators."""
+    """The state of one rank: live requests, probed messages, communicators.
+
+    Args:
+        beside: the state of another thread of the rank, with which it shares communicators.
+    """
 
     def __init__(
         self,
@@ -105,13 +108,27 @@ class RankLowering:
         messages: LoweredMessages,
         account: Account,
         nranks: int,
+        beside: RankLowering | None = None,
     ) -> None:
         self._messages, self._account = messages, account
-        self._collectives = LoweredCollectives(target, platform, messages, account, nranks)
-        self._exchange = RequestNumbers()
+        if beside is None:
+            self._collectives = LoweredCollectives(target, platform, messages, account, nranks)
+            self._exchange = RequestNumbers()
+        else:
+            self._collectives, self._exchange = beside._collectives, beside._exchange
         self._requests: LiveRequests[LoweredRequest] = LiveRequests(lambda request: request.persistent)
         self._templates: dict[tuple[CompiledEvent, tuple[int, ...]], _CallTemplate] = {}
         self._probed: LiveRequests[RecvMessage | None] = LiveRequests(lambda message: False)
+
+    def use_lists(
+        self, requests: LiveRequests[LoweredRequest], probed: LiveRequests[RecvMessage | None]
+    ) -> None:
+        """Keep requests and probed messages in lists that other threads can read."""
+        self._requests, self._probed = requests, probed
+
+    def lists(self) -> tuple[LiveRequests[LoweredRequest], LiveRequests[RecvMessage | None]]:
+        """Return live requests and probed messages."""
+        return self._requests, self._probed
 
     def actions(self, call: Call) -> list[LoweredAction]:
         """Return the actions of the rank's next call."""
@@ -300,7 +317,6 @@ class TraceLowering:
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
-        check_no_streams(trace, "write calls for other tools")
         self.trace = trace
         self.target, self.platform = target or LoweringTarget(), platform or Platform()
         chosen = None if ranks is None else sorted(set(ranks))
@@ -320,10 +336,17 @@ class TraceLowering:
         Raises:
             UsageError: a receive names no source or tag, or sizes or peers were not recorded.
         """
-        computed = self._times.of_rank(rank)
-        lowered = RankLowering(self.target, self.platform, self._messages, self.account, len(self.ranks))
+        computed, lowered = self.computed(rank), self.rank_lowering()
         for call in self.trace.walk(rank):
             yield LoweredStep(call, computed(call), lowered.actions(call))
+
+    def computed(self, rank: int) -> Callable[[Call], float]:
+        """Return a function that gives the computation before a call of a rank, ns."""
+        return self._times.of_rank(rank)
+
+    def rank_lowering(self, beside: RankLowering | None = None) -> RankLowering:
+        """Return what lowers the calls of a rank, or of another thread of it."""
+        return RankLowering(self.target, self.platform, self._messages, self.account, len(self.ranks), beside)
 
     def actions(self, rank: int) -> Iterator[LoweredAction]:
         """Yield the actions of a world rank; computations that follow each other are one."""

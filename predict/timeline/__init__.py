@@ -4,6 +4,7 @@ In: a trace without open receives. Out: calls with times that are consistent acr
 """
 
 from scalatrace.predict.timeline.events import Timeline, TimelineEvent, TimelineMessage
+from scalatrace.predict.timeline.lines import Line
 from scalatrace.predict.timeline.times import TimelineTimes, call_times
 
-__all__ = ["Timeline", "TimelineEvent", "TimelineMessage", "TimelineTimes", "call_times"]
+__all__ = ["Line", "Timeline", "TimelineEvent", "TimelineMessage", "TimelineTimes", "call_times"]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from scalatrace.executor.operations import COLLECTIVES
 from scalatrace.predict.lowering import LoweringTarget, TraceLowering
-from scalatrace.predict.timeline.needs import Finished, Posted, RankMessages, Received, SentMessage
+from scalatrace.predict.timeline.lines import Line, TimelineLines
+from scalatrace.predict.timeline.needs import Finished, Posted, Received, SentMessage
 from scalatrace.predict.timeline.times import TimelineTimes, call_times
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
@@ -49,6 +50,7 @@ class TimelineEvent(NamedTuple):
     Attributes:
         posted: requests of the receives that it begins.
         finished: requests of the sends that it ends.
+        thread: of the rank.
     """
 
     rank: int
@@ -58,10 +60,14 @@ class TimelineEvent(NamedTuple):
     messages: tuple[TimelineMessage, ...]
     posted: tuple[int, ...] = ()
     finished: tuple[int, ...] = ()
+    thread: int = 0
 
 
 class Timeline:
     """The calls of some ranks in a window of time.
+
+    Attributes:
+        lines: rank and thread of each line. Ranks have one line, or one for each thread that makes calls.
 
     Args:
         trace: without receives from any source.
@@ -80,7 +86,9 @@ class Timeline:
         self.trace = self._lowering.trace
         self.ranks = list(self._lowering.ranks)
         self._window = window_ns
-        self._times = call_times(self._lowering)
+        self._lines = TimelineLines(self._lowering)
+        self.lines, self.has_threads = self._lines.lines, self._lines.has_threads
+        self._times = call_times(self._lines)
 
     @property
     def end_ns(self) -> int:
@@ -92,24 +100,30 @@ class Timeline:
         return sum(len(self._inside(times)) for times in self._times)
 
     def inside(self, rank: int) -> range:
-        """Return the numbers of a rank's calls that are in the window."""
-        return self._inside(self._times[self.ranks.index(rank)])
+        """Return the numbers of a rank's calls that are in the window, where it has one line."""
+        return self._inside(self._times[self.lines.index((rank, 0))])
 
-    def events(self, rank: int) -> Iterator[TimelineEvent]:
-        """Yield the calls of a world rank in the window, in order."""
-        number = self.ranks.index(rank)
-        times, messages = self._times[number], RankMessages(number)
+    def label(self, line: Line) -> str:
+        """Return the name of a line: its rank, with the thread where ranks have several."""
+        return f"{line[0]}.{line[1]}" if self.has_threads else str(line[0])
+
+    def events(self, rank: int, thread: int = 0) -> Iterator[TimelineEvent]:
+        """Yield the calls of a line in the window, in order."""
+        times = self._times[self.lines.index((rank, thread))]
         inside = self._inside(times)
-        for i, step in enumerate(self._lowering.steps(rank)):
+        for i, (step, parts) in enumerate(self._lines.of(rank, thread)):
             if i >= inside.stop:
                 return
-            parts = [part for action in step.actions for part in messages.of(action)]
             if i in inside:
                 yield TimelineEvent(
                     rank, step.call, times.starts[i], times.ends[i],
-                    tuple(self._message(part) for part in parts if isinstance(part, SentMessage | Received)),
+                    tuple(
+                        self._message(part) for part in parts
+                        if isinstance(part, SentMessage | Received) and self._lines.is_ordered(part.key)
+                    ),
                     tuple(part.request for part in parts if isinstance(part, Posted)),
                     tuple(part.request for part in parts if isinstance(part, Finished)),
+                    thread,
                 )  # fmt: skip
 
     def _inside(self, times: TimelineTimes) -> range:

@@ -7,15 +7,24 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scalatrace.predict.lowering import CollectiveAction, LoweredAction, RecvMessage, SendMessage, WaitAction
+from scalatrace.predict.lowering import (
+    CollectiveAction,
+    LoweredAction,
+    LoweredStep,
+    RecvMessage,
+    SendMessage,
+    WaitAction,
+)
 
 __all__ = [
     "Board",
+    "ChannelKey",
+    "Entered",
     "Finished",
     "Need",
     "NeededPart",
     "Posted",
-    "RankMessages",
+    "RankParts",
     "Received",
     "SentMessage",
     "find_awaited",
@@ -105,6 +114,40 @@ class Need(NamedTuple):
     ranks: range | tuple[int, ...] = ()
 
 
+class Entered(NamedTuple):
+    """A collective that a rank enters, as the member at a position of so many."""
+
+    need: Need
+    position: int
+    nranks: int
+
+
+class RankParts:
+    """The beginnings and ends of messages and collectives of a rank.
+
+    Args:
+        number: of the rank.
+        by_family: whether collectives of communicators with equal members have orders of their own.
+    """
+
+    def __init__(self, number: int, by_family: bool) -> None:
+        self._messages, self._by_family = RankMessages(number), by_family
+        self._counts: dict[Hashable, int] = defaultdict(int)
+
+    def of(self, step: LoweredStep) -> list[NeededPart | Entered]:
+        """Return those of a call; call it for all calls of the rank."""
+        return [part for action in step.actions for part in self._of_action(step, action)]
+
+    def _of_action(self, step: LoweredStep, action: LoweredAction) -> Iterator[NeededPart | Entered]:
+        if not isinstance(action, CollectiveAction):
+            yield from self._messages.of(action)
+            return
+        place = ("collective", action.members, step.call.family if self._by_family else 0)
+        need = Need(place, self._counts[place], find_awaited(action))
+        self._counts[place] += 1
+        yield Entered(need, action.shape.rank, action.shape.nranks)
+
+
 @dataclass
 class _Instance:
     """Entries to one collective call, and the ranks that have not left it."""
@@ -120,9 +163,9 @@ class Board:
         self._sent: dict[Hashable, dict[int, int]] = defaultdict(dict)
         self._instances: dict[tuple[Hashable, int], _Instance] = defaultdict(_Instance)
 
-    def send(self, sent: SentMessage, time: int) -> None:
-        """Record a message."""
-        self._sent[sent.key][sent.serial] = time
+    def send(self, place: Hashable, serial: int, time: int) -> None:
+        """Record a message, or a request that another thread may complete."""
+        self._sent[place][serial] = time
 
     def enter(self, need: Need, position: int, time: int) -> None:
         """Record that a rank enters a collective."""

@@ -13,8 +13,16 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from scalatrace.errors import LimitError
-from scalatrace.predict.lowering import CollectiveAction, LoweredAction, LoweredStep, TraceLowering
-from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, SentMessage, find_awaited
+from scalatrace.predict.timeline.lines import LineStep, TimelineLines
+from scalatrace.predict.timeline.needs import (
+    Board,
+    Entered,
+    Need,
+    NeededPart,
+    Posted,
+    Received,
+    SentMessage,
+)
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, MeanTimes
 
@@ -29,7 +37,7 @@ MAX_NS = 1 << 63
 
 @dataclass
 class TimelineTimes:
-    """Times of the calls of a rank, ns since the start of the program.
+    """Times of the calls of a line, ns since the start of the program.
 
     Attributes:
         starts, ends: in the order of the walk; a call starts after the one before has ended.
@@ -39,45 +47,47 @@ class TimelineTimes:
     ends: array[int] = field(default_factory=lambda: array("q"))
 
 
-def call_times(lowering: TraceLowering) -> list[TimelineTimes]:
-    """Return the times of all ranks of a lowered trace, in its order.
+def call_times(lines: TimelineLines) -> list[TimelineTimes]:
+    """Return the times of all lines, in their order.
 
     Messages without a partner set no bounds.
 
     Raises:
         LimitError: the calls are more than MAX_CALLS, or the times longer than MAX_NS.
     """
+    lowering = lines.lowering
     ncalls = sum(lowering.trace.nevents(rank) for rank in lowering.ranks)
     if ncalls > MAX_CALLS:
         raise LimitError(
             f"times of {ncalls:,} calls need too much memory, the limit is {MAX_CALLS:,}; choose fewer ranks"
         )
-    return _Clocks(lowering).run()
+    return _Clocks(lines).run()
 
 
 class _Clocks:
-    """Runs one rank after the other, each until it needs a message or a collective that is not there yet."""
+    """Runs one line after the other, each until it needs a message or a collective that is not there yet."""
 
-    def __init__(self, lowering: TraceLowering) -> None:
+    def __init__(self, lines: TimelineLines) -> None:
         self._board = Board()
         self._waiting: dict[Hashable, list[int]] = defaultdict(list)
-        self._results = [TimelineTimes() for _ in lowering.ranks]
-        self._ready = deque(range(len(lowering.ranks)))
+        self._results = [TimelineTimes() for _ in lines.lines]
+        self._ready = deque(range(len(lines.lines)))
         self._resigned: set[int] = set()
-        communicated = MeanTimes(lowering.trace, COMM)
-        self._ranks = [
-            self._rank(number, lowering.steps(rank), communicated.of_rank(rank))
-            for number, rank in enumerate(lowering.ranks)
+        self._lines = lines
+        communicated = MeanTimes(lines.lowering.trace, COMM)
+        self._running = [
+            self._run(line, number, steps, communicated.of_rank(lines.lowering.ranks[number]))
+            for line, (number, steps) in enumerate(lines.steps())
         ]
 
     def run(self) -> list[TimelineTimes]:
-        """Run all ranks to their ends; where all wait, one goes on without what it waits for."""
+        """Run all lines to their ends; where all wait, one goes on without what it waits for."""
         while True:
             while self._ready:
-                number = self._ready.popleft()
-                place = next(self._ranks[number], None)
+                line = self._ready.popleft()
+                place = next(self._running[line], None)
                 if place is not None:
-                    self._waiting[place].append(number)
+                    self._waiting[place].append(line)
             if not self._waiting:
                 return self._results
             place = next(iter(self._waiting))
@@ -88,22 +98,21 @@ class _Clocks:
         if place in self._waiting:
             self._ready.extend(self._waiting.pop(place))
 
-    def _rank(
-        self, number: int, steps: Iterator[LoweredStep], communicated: Callable[[Call], float]
+    def _run(
+        self, line: int, number: int, steps: Iterator[LineStep], communicated: Callable[[Call], float]
     ) -> Iterator[Hashable]:
-        """Run a rank; yield the place of what it needs when that is not there."""
-        result, messages = self._results[number], RankMessages(number)
-        counts: dict[Hashable, int] = defaultdict(int)
+        """Run a line of a rank; yield the place of what it needs when that is not there."""
+        result = self._results[line]
         clock, end = 0.0, -1
-        for step in steps:
+        for step, parts in steps:
             begin = clock + step.compute_ns
             start, bound = max(round(begin), end + 1), 0
-            for action in step.actions:
-                for need, nranks in self._needs(action, start, messages, counts):
+            for part in parts:
+                for need, nranks in self._needs(part, number, start):
                     while (time := self._board.bound(need, nranks)) is None:
                         yield need.place
-                        if number in self._resigned:
-                            self._resigned.discard(number)
+                        if line in self._resigned:
+                            self._resigned.discard(line)
                             break
                     bound = max(bound, (time or 0) + 1)
             clock = max(begin + communicated(step.call), start + 1.0, float(bound))
@@ -116,21 +125,22 @@ class _Clocks:
             result.starts.append(start)
             result.ends.append(end)
 
-    def _needs(
-        self, action: LoweredAction, start: int, messages: RankMessages, counts: dict[Hashable, int]
-    ) -> Iterator[tuple[Need, int]]:
-        """Record what an action does for others; yield its needs, and the ranks of its collective or 0."""
-        if isinstance(action, CollectiveAction):
-            place = ("collective", action.members)
-            need = Need(place, counts[place], find_awaited(action))
-            counts[place] += 1
-            self._board.enter(need, action.shape.rank, start)
-            self._wake(place)
-            yield need, action.shape.nranks
+    def _needs(self, part: NeededPart | Entered, number: int, start: int) -> Iterator[tuple[Need, int]]:
+        """Record what a part does for others; yield its needs, and the ranks of its collective or 0."""
+        if isinstance(part, Entered):
+            self._board.enter(part.need, part.position, start)
+            self._wake(part.need.place)
+            yield part.need, part.nranks
             return
-        for message in messages.of(action):
-            if isinstance(message, SentMessage):
-                self._board.send(message, start)
-                self._wake(message.key)
-            elif isinstance(message, Received):
-                yield Need(message.key, message.serial), 0
+        if isinstance(part, SentMessage) and self._lines.is_ordered(part.key):
+            self._board.send(part.key, part.serial, start)
+            self._wake(part.key)
+        if self._lines.has_threads and part.request is not None:
+            made = ("request", number, part.request)
+            if isinstance(part, SentMessage | Posted):
+                self._board.send(made, 0, start)
+                self._wake(made)
+            else:
+                yield Need(made, 0), 0
+        if isinstance(part, Received) and self._lines.is_ordered(part.key):
+            yield Need(part.key, part.serial), 0

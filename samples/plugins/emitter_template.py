@@ -31,6 +31,8 @@ class OutlineEmitter:
     exact_times = False
     # True: collectives must be one statement for all ranks, and receives must name their sender.
     matched = False
+    # True: the language has threads; else traces whose ranks have several are refused.
+    threads = False
 
     def supports(self, op: str) -> bool:
         """Return whether the language has an operation; `generate` refuses a trace with others."""

@@ -43,6 +43,7 @@ __all__ = [
     "EngineStream",
     "EngineTimes",
     "EngineTurns",
+    "EngineUses",
     "NetworkParameters",
     "PlatformParameters",
     "RuleParameters",
@@ -87,7 +88,7 @@ class EngineTimes(ctypes.Structure):
     _fields_ = (("pred", c_int32), ("nbins", c_int32), ("mean_ps", c_int64), ("bins", _DOUBLE))
 
 
-_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn")
+_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn", "object")
 
 
 class EngineNode(ctypes.Structure):
@@ -129,6 +130,18 @@ class EngineTurns(ctypes.Structure):
     """struct st_sim_turns."""
 
     _fields_ = (("family", c_int32), ("rank", c_int32), ("nruns", c_int64), ("runs", _INT64))
+
+
+class EngineUses(ctypes.Structure):
+    """struct st_sim_uses."""
+
+    _fields_ = (
+        ("kind", c_int32),
+        ("name", c_int32),
+        ("rank", c_int32),
+        ("nvalues", c_int64),
+        ("values", _INT64),
+    )
 
 
 class SegmentParameters(ctypes.Structure):
@@ -216,8 +229,10 @@ class EngineProgram(ctypes.Structure):
         ("kernel_scale", c_double),
         ("nstreams", c_int32),
         ("nturns", c_int32),
+        ("nuses", c_int32),
         ("streams", POINTER(EngineStream)),
         ("turns", POINTER(EngineTurns)),
+        ("uses", POINTER(EngineUses)),
     )
 
 

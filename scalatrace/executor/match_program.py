@@ -13,7 +13,7 @@ from scalatrace.errors import UsageError
 from scalatrace.executor.fields import EngineQuantity, constant
 from scalatrace.executor.operations import EngineOp, Flags, treatment
 from scalatrace.executor.parameters import Parameters
-from scalatrace.executor.program import LoweredTrace, ProgramLowering, completion_fields
+from scalatrace.executor.program import OBJECTS, LoweredTrace, ProgramLowering, completion_fields
 from scalatrace.operations import Category, Mode, Operation, is_collective, operation
 from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -85,7 +85,7 @@ class MatchLowering(ProgramLowering):
     def add_event(self, event: Event) -> None:
         counts = self.counts.get(id(event))
         name = self.trace.ops[event.op].name
-        if not counts or (_is_inert(name) and not (self.streams and self._names_requests(event))):
+        if not counts or (_is_inert(name) and not self._names_shared(event)):
             return
         row, op = operation(name), treatment(name).op
         makes = Flags.PERSISTENT if row.flow_later else Flags.NONBLOCKING if row.makes_request else 0
@@ -103,7 +103,7 @@ class MatchLowering(ProgramLowering):
         elif row.makes_request:  # complete at once, for other ranks
             lowered.op, lowered.fields["peer"] = EngineOp.MRECV, constant(UNDEFINED)
             lowered.flags |= Flags.NONBLOCKING
-        elif not (self.streams and self._names_requests(event)):
+        elif not self._names_shared(event):
             return
         else:
             lowered.op = EngineOp.LOCAL
@@ -114,8 +114,10 @@ class MatchLowering(ProgramLowering):
         self.nodes.append(lowered)
         lowered.end = len(self.nodes)
 
-    def _names_requests(self, event: Event) -> bool:
-        return any(name in ("request", "requests") for name, _ in self.trace.ops[event.op].params)
+    def _names_shared(self, event: Event) -> bool:
+        """Return whether an event names requests, windows or files, which threads of its rank may share."""
+        shared = ("request", "requests", *(OBJECTS if self.trace.uses else ()))
+        return self.streams and any(name in shared for name, _ in self.trace.ops[event.op].params)
 
     def _fill_message(self, lowered: LoweredTrace, parameters: Parameters, row: Operation) -> None:
         fields, names = lowered.fields, parameters.names

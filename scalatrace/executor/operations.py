@@ -75,6 +75,8 @@ class Flags(IntEnum):
     AT_ROOT = 4096
     LISTS = 8192
     IN_TURN = 16384
+    OF_WINDOW = 32768
+    OF_FILE = 65536
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,10 @@ from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
 
-__all__ = ["KernelFields", "LoweredProgram", "LoweredTrace", "ProgramLowering", "completion_fields", "lower"]
+__all__ = [
+    "OBJECTS", "KernelFields", "LoweredProgram", "LoweredTrace", "ProgramLowering", "completion_fields",
+    "lower",
+]  # fmt: skip
 
 ANNOTATION = "Pcontrol"
 """The operation that marks the begin and end of a kernel."""
@@ -39,7 +42,7 @@ MIN_STEADY_ITERATIONS = 4
 MIN_NOTED_POLLING = 0.01
 """Share of the computation from which on the time of polls that found nothing is noted."""
 
-_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn")
+_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn", "object")
 
 
 class KernelFields(Protocol):
@@ -130,8 +133,10 @@ class LoweredProgram:
             drawn=drawn,
             nstreams=len(self.threads.streams),
             nturns=len(self.threads.turns),
+            nuses=len(self.threads.uses),
             streams=self.threads.streams,
             turns=self.threads.turns,
+            uses=self.threads.uses,
         )
 
 
@@ -166,12 +171,15 @@ class EngineArrays:
         return cls(offsets.astype(np.int64), values)
 
 
+OBJECTS = {"win": Flags.OF_WINDOW, "fh": Flags.OF_FILE}
+"""Flags of calls that name an object by its number on a communicator."""
+
 MAX_TURNS = 1 << 24
-"""Collective calls of threads that share a communicator, of all ranks and communicators."""
+"""Collective calls on communicators and uses of objects that threads share, of all ranks."""
 
 
 class EngineThreads:
-    """The further threads of ranks, and their turns on communicators that several of them use.
+    """The further threads of ranks, their turns on communicators, and the order of their uses of objects.
 
     Args:
         ranges: thread and its nodes, first and end.
@@ -205,6 +213,27 @@ class EngineThreads:
             *(
                 binding.EngineTurns(family, rank, len(runs) // 2, pointer(runs, ctypes.c_int64))
                 for family, rank, runs in orders
+            )
+        )
+        uses = []
+        for (kind, name), order in trace.uses.items():
+            for rank in named_ranks(order) or trace.ranks:
+                vec = at(order, rank)
+                if vec is None:
+                    continue
+                assert vec.length is not None  # readers check it
+                remaining -= vec.length
+                if remaining < 0:
+                    raise LimitError(
+                        f"threads use persistent requests, windows and files more than {MAX_TURNS} times; "
+                        "record fewer steps"
+                    )
+                uses.append((kind, name, rank, np.fromiter(vec, dtype=np.int64, count=vec.length)))
+        self._values = [values for *_, values in uses]
+        self.uses = (binding.EngineUses * len(uses))(
+            *(
+                binding.EngineUses(kind, name, rank, len(values), pointer(values, ctypes.c_int64))
+                for kind, name, rank, values in uses
             )
         )
 
@@ -389,7 +418,7 @@ class ProgramLowering:
             lowered.duration_ps = picoseconds(own_ps, f"a mean time in {name}")
 
     def fill_of_threads(self, lowered: LoweredTrace, parameters: Parameters) -> None:
-        """Set what ties a call to those of other threads of its rank: names of their requests, and turns."""
+        """Set what ties a call to those of other threads: names of requests, turns, windows and files."""
         names = parameters.names
         if lowered.op is EngineOp.LOCAL and ("request" in names or "requests" in names):
             lowered.op, lowered.flags = (
@@ -401,6 +430,11 @@ class ProgramLowering:
         if is_collective(parameters.name) and "comm" in names and self.trace.turns:
             lowered.flags |= Flags.IN_TURN
             lowered.fields["turn"] = parameters.values("comm")
+        for name, flag in OBJECTS.items():
+            if name in names and "comm" in names and self.trace.uses:
+                lowered.flags |= flag
+                lowered.fields["turn"] = parameters.values("comm")
+                lowered.fields["object"] = parameters.values(name)
 
     def fill_collective(self, lowered: LoweredTrace, parameters: Parameters, how: Treatment) -> None:
         name = parameters.name

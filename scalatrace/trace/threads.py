@@ -7,6 +7,7 @@ are those of each thread, so they overlap: their sum is up to the number of thre
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from scalatrace.errors import ScalatraceError
@@ -14,10 +15,10 @@ from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.elastic import Elastic, at
 from scalatrace.trace.model.tables import SharedKind, UseName
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.requests import STARTING
 
 __all__ = [
     "ObjectName",
+    "UseOrder",
     "check_no_streams",
     "check_one_order",
     "check_one_thread",
@@ -29,12 +30,6 @@ __all__ = [
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
 """Entries of the header, where several threads of a rank made calls."""
-
-
-PERSISTENT = (
-    "threads of a rank use persistent requests: a start, a completion and the end are taken in the usual "
-    "order, which may be another one than the program's"
-)
 
 
 ObjectName = tuple[SharedKind, int, int]
@@ -79,22 +74,20 @@ def check_no_streams(trace: Trace, use: str) -> None:
     if trace.has_streams:
         raise ScalatraceError(
             f"cannot {use}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
-            "each rank; `replay`, `simulate` and `stats` take several. Record a run in which one calls MPI"
+            "each rank; `replay`, `simulate`, `generate` and `stats` take several. Record a run in which one "
+            "calls MPI"
         )
 
 
 def order_note(trace: Trace) -> str:
     """Return why calls of a trace may wait for ever although the program ended; "": not known.
 
-    The executor runs streams side by side, each in its own order. Persistent requests that they share are
-    used in the usual order, which may be another one than the program's.
+    The executor runs streams side by side, with what they share in the order of the trace.
 
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
     A part of a program may lack the partners of its calls.
     """
-    if trace.has_streams:
-        return PERSISTENT if any(op.name in STARTING for op in trace.ops) else part_note(trace)
-    if (n := thread_count(trace.meta)) < 2:
+    if trace.has_streams or (n := thread_count(trace.meta)) < 2:
         return part_note(trace)
     return (
         f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "
@@ -125,3 +118,46 @@ def uses_of_rank(uses: Mapping[UseName, Elastic], rank: int) -> dict[ObjectName,
                 raise ValueError("the order of threads on an object is damaged")
             result[kind, name, ordinal] = entries
     return result
+
+
+class UseOrder:
+    """The order in which threads use one object; calls that may overlap are a group without an order."""
+
+    def __init__(self, entries: list[int]) -> None:
+        self._entries, self._next = entries, 0
+        self._group = Counter[int]()
+        self._running = 0
+        self._find_group()
+
+    def _find_group(self) -> None:
+        while self._next < len(self._entries) and self._entries[self._next] % 2:
+            self._group[self._entries[self._next] // 2] += 1
+            self._next += 1
+
+    def is_ready(self, thread: int) -> bool:
+        """Return whether the next use is of this thread."""
+        if self._group[thread] > 0:
+            return True
+        busy = self._running or any(self._group.values())
+        return not busy and self._next < len(self._entries) and self._entries[self._next] == 2 * thread
+
+    def begin(self, thread: int) -> None:
+        """Begin a use that is ready."""
+        if self._group[thread] > 0:
+            self._group[thread] -= 1
+        else:
+            self._next += 1
+        self._running += 1
+
+    def end(self) -> None:
+        """End a use that has begun."""
+        self._running -= 1
+        if not self._running and not any(self._group.values()):
+            self._find_group()
+
+    def waits_for(self) -> int | None:
+        """Return a thread whose use has to begin before those of others; None: all have begun."""
+        group = next((thread for thread, n in self._group.items() if n > 0), None)
+        if group is not None or self._next >= len(self._entries):
+            return group
+        return self._entries[self._next] // 2

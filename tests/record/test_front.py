@@ -43,7 +43,9 @@ def test_functions_of_a_handle(mpi: Mpi, build: Builder, tmp_path: Path, flag: s
     argv: list[Argument] = [build(mpi, "opens.c"), library_of(mpi, build), flag]
     done = record(mpi, 2, argv, trace)
     assert done.returncode == 7
-    assert set(done.stdout.split()) == {"done"}  # mpiexec ends the other rank when it sees the status
+    # mpiexec ends the other rank when it sees the status, and may mix what both write.
+    assert "done" in done.stdout
+    assert not done.stdout.replace("done", "").split()
     assert counted(trace) == BARRIERS
 
 

@@ -206,6 +206,8 @@ class CData(ProgramText):
         lines = [f"enum {{ RANKS = {self.program.nprocs} }};", f"enum {{ {families}, COMMS }};"]
         if self.program.shape:
             lines[0] = grid_c.declarations(self.infix, self.program.shape)
+        if self.threads:
+            lines.append(f"enum {{ THREADS = {self.threads.count} }};")
         lines.append("static MPI_Comm comms[COMMS];")
         lines.append("static int own[COMMS], size[COMMS]; /* own rank, and how many ranks a peer can be */")
         ntypes = max(self.used_types, default=-1) + 1
@@ -219,7 +221,7 @@ class CData(ProgramText):
             lines.append("static struct list {\n    MPI_Datatype *handles;\n    struct type *each;")
             lines.append(f"}} lists[{ntypes}]; /* a datatype for each peer */")
         lines.append("struct array {\n    int n;\n    const int *at;")
-        if self.large:
+        if self.large or (self.threads and self.threads.shares_requests):
             lines.append("    const long *wide; /* in its place */")
         lines.append("};")
         if self.used_arrays:

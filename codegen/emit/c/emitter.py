@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from scalatrace.codegen.emit.arguments import possible
 from scalatrace.codegen.emit.c import grid as grid_c
-from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
+from scalatrace.codegen.emit.c.orders import CThreads
+from scalatrace.codegen.emit.c.threads import ONLY_THREADS, threaded
 from scalatrace.codegen.emit.formula_printer import Notation
 from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -16,6 +17,7 @@ from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
 from scalatrace.codegen.emit.text import c_comment, c_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
+from scalatrace.codegen.program.threads import ProgramThreads
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
     Branch,
@@ -50,6 +52,11 @@ NOTES = (
     "many of those alive are younger), arrays by A and a number. compute() waits for so many microseconds.",
 )
 
+THREAD_NOTES = (
+    "Threads wait for each other where those of the application had an order: on communicators, requests,",
+    "windows and files.",
+)
+
 HEAD = """\
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
@@ -64,6 +71,8 @@ HEAD = """\
 #pragma GCC diagnostic ignored "-Warray-bounds" /* in branches where a rank never comes */
 #endif
 """
+
+THREADED_HEAD = HEAD.replace("#include <sched.h>", "#include <pthread.h>\n#include <sched.h>")
 
 UNOPTIMIZED = """\
 #if defined(__GNUC__) && !defined(__clang__)
@@ -105,10 +114,35 @@ class CEmitter(ImperativeEmitter):
 
     def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
+        if program.threads is not None:
+            return _CText(_ThreadedCEmitter(program.threads), program, options)
         return _CText(self, program, options)
 
+    def vocabulary(self) -> set[str]:
+        """The words of the library, and of a program that does nothing."""
+        forms = both_forms("c", ("threads",)).pieces.values()
+        return super().vocabulary() | {word for piece in forms for word in words(piece.text)}
 
-class _CText(CData):
+
+class _ThreadedCEmitter(CEmitter):
+    """C11 with MPI 3 and POSIX threads."""
+
+    reserved = CEmitter.reserved | {
+        "THREADS", "TURN", "USE", "FREE", "NAME", "REQUEST", "WINDOW", "FILES", "OTHERS", "REMAINDERS",
+        "SHARED", "OBJECT",
+    }  # fmt: skip
+
+    def __init__(self, threads: ProgramThreads) -> None:
+        self._threads = threads
+
+    @property
+    def library(self) -> RuntimeLibrary:
+        """The functions that programs carry."""
+        shares = self._threads.shares_requests, self._threads.shares_messages
+        return threaded(super().library, both_forms("c", ("threads",)), *shares)
+
+
+class _CText(CThreads):
     def __init__(self, emitter: CEmitter, program: BenchmarkProgram, options: EmitOptions) -> None:
         super().__init__(emitter, program, options)
         self.long_variables: set[Var] = set()
@@ -125,6 +159,8 @@ class _CText(CData):
         self.lines.deeper()
         self.body(self.program.body)
         body = str(self.lines)
+        is_split = any(isinstance(s, ProgramPart) for s in statements(self.program.body))
+        orders = self.orders()
         setup = [*self.subsets(), *self.share()]
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
@@ -143,21 +179,22 @@ class _CText(CData):
         self.wanted = dict.fromkeys(sorted(self.wanted, key=lambda name: name != "hosted"))
         predefined = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
         pieces = list(self.pieces(predefined))
-        head = HEAD + (REQUIRED if self.large else "")
+        head = (HEAD if self.threads is None else THREADED_HEAD) + (REQUIRED if self.large else "")
         head += self.optional_types()
-        library = "\n\n".join(map(_text, pieces))
+        library = self.with_seed("\n\n".join(map(_text, pieces)))
         data = self.enumerations("types[" in library)
-        parts = [self.title(), head, data, library, self.static_tables(), types, arrays, grid]
+        parts = [self.title(), head, data, library, self.static_tables(), orders, types, arrays, grid]
         benchmark = [*self.functions.values(), f"static void benchmark(void)\n{{\n{body}}}"]
-        parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if self.functions else benchmark
+        parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if is_split else benchmark
         parts += [self.place_table(), self.main(setup, {piece.name for piece in pieces})]
         text = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
         return TOLERATE.sub(r"\1if (tolerated(\2)) return;\n" if self.program.truncates else "", text)
 
     def title(self) -> str:
         """Return the comment at the top."""
-        heading = self.heading(c_comment, "mpicc -O2 -o bench bench.c && mpiexec -n $n ./bench")
-        lines = (f" * {line}".rstrip() for line in (*heading, *NOTES))
+        flag, notes = ("", NOTES) if self.threads is None else (" -pthread", (*NOTES, *THREAD_NOTES))
+        heading = self.heading(c_comment, f"mpicc -O2{flag} -o bench bench.c && mpiexec -n $n ./bench")
+        lines = (f" * {line}".rstrip() for line in (*heading, *notes))
         return "/" + "\n".join(lines).removeprefix(" ") + " */"
 
     def counted(self, name: str, length: int) -> str:
@@ -180,6 +217,8 @@ class _CText(CData):
         Args:
             used: names of the pieces in the text.
         """
+        if self.threads is not None and "objects" in used:
+            setup.insert(0, f"make_orders({len(self.threads.uses)});")
         if self.used_arrays:
             setup.insert(0, "make_arrays();")
         if self.used_types:
@@ -200,10 +239,14 @@ class _CText(CData):
         else:
             fitting = "arrange(argc, argv, ranks)" if self.program.shape else "fitting(ranks)"
             main = pieces["main"].text.replace("$fitting", fitting).replace("$init;", self.init())
+            if self.threads is not None:
+                main = main.replace("    benchmark();\n", "    run_threads();\n")
         return f"{prepare}\n\n{main}"
 
     def init(self) -> str:
         """Return the start of MPI, with the thread level of the program: with more, calls take longer."""
+        if self.threads is not None:
+            return self.threaded_init()
         level = self.program.thread_level
         if level in ("", "single"):
             return "MPI_Init(&argc, &argv);"
@@ -228,7 +271,7 @@ class _CText(CData):
         if self.options.hosted:
             place = f"{call.op.removesuffix(SUFFIX)} {c_comment(site)}"
             mark = f"AT({self.places.setdefault(place, len(self.places))}); "
-        self.lines.add(f"{mark}{self.called(call)};{note}")
+        self.lines.add(f"{mark}{self.in_order(call, self.called(call))};{note}")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark};")
 
@@ -249,7 +292,7 @@ class _CText(CData):
         """The arrays that a call may be given."""
         n = len(self.program.arrays)
         for argument in call.arguments:
-            if argument.kind is Kind.ARRAY:
+            if argument.kind is Kind.ARRAY and not (self.threads and argument.name == "requests"):
                 yield from (i for i in possible(argument, n) if 0 <= i < n)
 
     def argument(self, argument: ProgramArgument, parameter: str) -> str:
@@ -346,4 +389,4 @@ def _text(piece: TextPiece) -> str:
         after = ", request(1)" if kind in PLAIN_INITS else ", MPI_INFO_NULL, request(1)"
     elif op[:1].isupper() and operation(kind).makes_request:
         after = ", request(0)"
-    return piece.text.replace("$op", op).replace(" $after", after)
+    return ONLY_THREADS.sub("", piece.text).replace("$op", op).replace(" $after", after)

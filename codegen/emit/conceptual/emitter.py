@@ -191,6 +191,7 @@ class ConceptualEmitter:
     name, suffix = "conceptual", ".ncptl"
     exact_times = False
     matched = True
+    threads = False
 
     def supports(self, op: str) -> bool:
         """Whether an operation can be expressed."""

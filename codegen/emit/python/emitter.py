@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
@@ -11,9 +12,11 @@ from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_
 from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece, library
+from scalatrace.codegen.emit.python.threads import PythonThreads, threaded
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import GenerateError, make_rejection
 from scalatrace.codegen.program.grid_shape import Array, GridShape
+from scalatrace.codegen.program.threads import ProgramThreads
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
     Branch,
@@ -182,10 +185,34 @@ class PythonEmitter(ImperativeEmitter):
 
     def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
+        if program.threads is not None:
+            return _PythonText(_ThreadedPythonEmitter(program.threads), program, options)
         return _PythonText(self, program, options)
 
+    def vocabulary(self) -> set[str]:
+        """The words of the library, and of a program that does nothing."""
+        forms = library("py.in", ("threads",)).pieces.values()
+        return super().vocabulary() | {word for piece in forms for word in words(piece.text)}
 
-class _PythonText(ProgramText):
+
+class _ThreadedPythonEmitter(PythonEmitter):
+    """Python 3.10 with mpi4py 4, and threads."""
+
+    reserved = PythonEmitter.reserved | {
+        "THREADS", "TURN", "USE", "FREE", "NAME", "REQUEST", "WINDOW", "FILES", "OTHERS", "USES",
+    }  # fmt: skip
+
+    def __init__(self, threads: ProgramThreads) -> None:
+        self._threads = threads
+
+    @property
+    def library(self) -> RuntimeLibrary:
+        """The functions that programs carry."""
+        shares = self._threads.shares_requests, self._threads.shares_messages
+        return threaded(super().library, library("py.in", ("threads",)), *shares)
+
+
+class _PythonText(PythonThreads):
     def text(self) -> str:
         """The whole program: what the body needs is known when it is written."""
         self.lines.deeper()
@@ -195,8 +222,14 @@ class _PythonText(ProgramText):
         if self.program.truncates:
             raise GenerateError("in Python, messages cannot be too long for their receives: use --to c")
         body = str(self.lines) if self.program.body else "    pass\n"
+        orders = self.orders()
         setup = self.datatypes() + self.arrays()
-        setup += "".join(f"{line}\n" for line in (*self.subsets(), *self.share()))
+        own = self.share() if self.threads else []
+        setup += "".join(
+            f"{line}\n" for line in (*self.subsets(), *self.seed(), *([] if self.threads else self.share()))
+        )
+        if self.threads and "objects" in self.wanted:
+            setup += "make_orders()\n"
         shape = self.program.shape
         grid = _rules(self.infix, shape) if shape else ""
         check = "arrange" if shape else "fitting"
@@ -206,17 +239,25 @@ class _PythonText(ProgramText):
             self.wanted["compute"] = None
         if self.used_types:
             self.wanted["types"] = None
-        pieces = "\n\n\n".join(map(_text, self.pieces(())))
+        pieces = [replace(piece, text=_text(piece)) for piece in self.pieces(())]
+        benchmark = f"def benchmark():\n{body}"
+        if self.threads:
+            functions = [self.of_threads(pieces, [*self.functions.values(), benchmark], own)]
+            pieces = self.common(pieces)
+        else:
+            functions = [*self.functions.values(), benchmark]
         fitting = f"{check}(MPI.COMM_WORLD.Get_size())"
         main = self.emitter.library.pieces["main"].text.replace("$setup\n", setup)
         main = main.replace("$fitting", fitting)
+        if self.threads:
+            main = main.replace("\nbenchmark()\n", "\nrun_threads()\n")
         parts = [
             self.title(),
-            pieces,
+            *(piece.text for piece in pieces),
             self.tables_text(),
+            orders,
             grid,
-            *self.functions.values(),
-            f"def benchmark():\n{body}",
+            *functions,
             main,
         ]
         return "\n\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
@@ -229,16 +270,19 @@ class _PythonText(ProgramText):
             *(f"# {line}".rstrip() for line in heading),
             "",
             *(["import bisect"] if self.infix.helpers & {"search", "search_c"} else []),
+            *(["import contextlib"] if self.threads else []),
             "import ctypes",
             "import math",
             "import os",
             "import random",
             "import sys",
+            *(["import threading"] if self.threads else []),
             "import time",
             "",
             *self.start(),
             "",
             _declarations(shape) if shape else f"RANKS = {self.program.nprocs or 'P'}",
+            *([f"THREADS = {self.threads.count}"] if self.threads else []),
             "rank = MPI.COMM_WORLD.Get_rank()",
         ]
         if comms := [self.families[i] for i in range(len(self.program.comms))]:
@@ -247,7 +291,7 @@ class _PythonText(ProgramText):
 
     def start(self) -> list[str]:
         """The import that starts MPI, with the thread level of the program: with more, calls take longer."""
-        level = self.program.thread_level
+        level = "multiple" if self.threads else self.program.thread_level
         lines = ["import mpi4py", "", f'mpi4py.rc.thread_level = "{level}"'] if level else []
         return [*lines, "from mpi4py import MPI"]
 
@@ -300,12 +344,14 @@ class _PythonText(ProgramText):
     def counted(self, name: str, length: int) -> str:
         return name
 
+    def seed(self) -> list[str]:
+        """Return the statement that sets the random numbers."""
+        return [f"random.seed({self.program.nprocs} * 1000003 + rank)"] if self.bins else []
+
     def share(self) -> list[str]:
-        """Return the statements that set the random numbers and the rank's share of the mean computation."""
-        lines = [f"random.seed({self.program.nprocs} * 1000003 + rank)"] if self.bins else []
-        if (steps := self.share_steps()) is not None:
-            lines.append(f"share = 2.0 ** (({steps}) / {SHARE_STEPS})")
-        return lines
+        """Return the statement that sets the rank's share of the mean computation."""
+        steps = self.share_steps()
+        return [] if steps is None else [f"share = 2.0 ** (({steps}) / {SHARE_STEPS})"]
 
     def call(self, call: MpiCall) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
@@ -314,7 +360,7 @@ class _PythonText(ProgramText):
             at = f" at {hash_comment(site)}" if site else ""
             self.lines.add(f"pass  # left out: MPI_{hash_comment(call.op)}{at}")
             return
-        self.lines.add(f"{self.called(call)}{f'  # {hash_comment(site)}' if site else ''}")
+        self.add_in_order(call, self.called(call), f"  # {hash_comment(site)}" if site else "")
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 

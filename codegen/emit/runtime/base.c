@@ -547,7 +547,9 @@ static int buffer_size = 1 << 24; /* bytes */
 
 static void buffered(void) {
     static void *attached;
+    $lock();
     if (!attached) PMPI_Buffer_attach(attached = memory((size_t)buffer_size), buffer_size);
+    $unlock();
 }
 
 //: any_op |

@@ -17,6 +17,7 @@ static void $op(int comm, int made) {
     CALL($op, 0, MPI_$op(comms[comm], &comms[made], request(0)));
     own[made] = own[comm];
     size[made] = size[comm];
+    $made(made);
 }
 
 //: Comm_idup_with_info | tally comms requests
@@ -24,6 +25,7 @@ static void $op(int comm, int made) {
     CALL($op, 0, MPI_$op(comms[comm], MPI_INFO_NULL, &comms[made], request(0)));
     own[made] = own[comm];
     size[made] = size[comm];
+    $made(made);
 }
 
 //: Comm_split | tally comms

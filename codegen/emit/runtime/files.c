@@ -23,8 +23,10 @@ static void $op(int comm, const char *name, int mode, int number) {
     struct file *f = memory(sizeof *f);
     f->number = number;
     f->comm = comm;
+    $lock();
     f->next = files;
     files = f;
+    $unlock();
     if (own[comm] == 0) {
         char folder[1024];
         const char *end = strrchr(name, '/');
@@ -45,8 +47,10 @@ static void $op(int comm, const char *name, int mode, int number) {
 static void $op(int number, int comm) {
     struct file *f = file(number, comm), **at = &files;
     CALL($op, 0, MPI_$op(&f->handle));
+    $lock();
     while (*at != f) at = &(*at)->next;
     *at = f->next;
+    $unlock();
     free(f);
 }
 

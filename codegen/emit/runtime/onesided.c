@@ -25,8 +25,10 @@ static struct window *window(int number, int comm) {
 //: complete | windows give_back
 /* All calls of this rank on a window are done. */
 static void complete(struct window *w) {
+    $lock();
     give_back(w->results);
     w->results = NULL;
+    $unlock();
 }
 
 //: keep | windows taken
@@ -34,8 +36,10 @@ static void complete(struct window *w) {
 static void keep(struct window *w) {
     struct room **end = &taken;
     while (*end) end = &(*end)->next;
+    $lock();
     *end = w->results;
     w->results = taken;
+    $unlock();
     taken = NULL;
 }
 
@@ -64,8 +68,10 @@ static void $op(int number, int comm) {
     struct window *w = window(number, comm), **at = &windows;
     CALL($op, 0, MPI_$op(&w->handle));
     complete(w);
+    $lock();
     while (*at != w) at = &(*at)->next;
     *at = w->next;
+    $unlock();
     free(w);
 }
 

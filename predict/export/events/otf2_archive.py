@@ -1,7 +1,7 @@
 """Events as an OTF2 archive, for Vampir, Pipit and Score-P's tools.
 
-A location for each rank. Messages are on MPI_COMM_WORLD, so a tag of another communicator is its number in
-the export; collectives are on their communicators.
+A location for each rank, or for each of its threads. Messages are on MPI_COMM_WORLD, so a tag of another
+communicator is its number in the export; collectives are on their communicators.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, blocking_name, operation, received_bytes, sent_bytes
-from scalatrace.predict.timeline import Timeline, TimelineEvent
+from scalatrace.predict.timeline import Line, Timeline, TimelineEvent
 from scalatrace.trace.model.call import Call
 
 __all__ = ["NO_ROOT", "write_otf2"]
@@ -39,9 +39,9 @@ def write_otf2(timeline: Timeline, folder: Path) -> None:
         raise UsageError("this needs the package otf2; install it: pip install 'scalatrace[otf2]'") from None
     with otf2.writer.open(str(folder), timer_resolution=10**9) as archive:
         definitions = _Definitions(otf2, archive.definitions, timeline)
-        for position, rank in enumerate(timeline.ranks):
-            writer = archive.event_writer_from_location(definitions.locations[position])
-            for event in timeline.events(rank):
+        for line in timeline.lines:
+            writer = archive.event_writer_from_location(definitions.of_line[line])
+            for event in timeline.events(*line):
                 _write(writer, definitions, event)
 
 
@@ -54,20 +54,27 @@ class _Definitions:
         self._regions: dict[str, Any] = {}
         self._comms: dict[tuple[int, ...], Any] = {}
         machine = definitions.system_tree_node("machine")
-        self.locations = [self._location(machine, rank) for rank in timeline.ranks]
+        self.of_line: dict[Line, Any] = {}
+        for rank in timeline.ranks:
+            self._add_locations(machine, rank, [line for line in timeline.lines if line[0] == rank])
+        self.locations = [self.of_line[rank, 0] for rank in timeline.ranks]  # members of communicators
         definitions.group(
             "MPI locations", group_type=otf2.GroupType.COMM_LOCATIONS, paradigm=otf2.Paradigm.MPI,
             group_flags=otf2.GroupFlag.NONE, members=self.locations,
         )  # fmt: skip
         self.world = self.comm("MPI_COMM_WORLD", tuple(range(len(self.locations))))
 
-    def _location(self, machine: Any, rank: int) -> Any:
+    def _add_locations(self, machine: Any, rank: int, lines: list[Line]) -> None:
         otf2 = self._otf2
         node = self._definitions.system_tree_node(f"rank {rank}", parent=machine)
         group = self._definitions.location_group(
             f"MPI Rank {rank}", location_group_type=otf2.LocationGroupType.PROCESS, system_tree_parent=node
         )
-        return self._definitions.location("Master thread", type=otf2.LocationType.CPU_THREAD, group=group)
+        for line in lines:
+            name = f"Thread {rank}.{line[1]}" if line[1] else "Master thread"
+            self.of_line[line] = self._definitions.location(
+                name, type=otf2.LocationType.CPU_THREAD, group=group
+            )
 
     def comm(self, name: str, members: tuple[int, ...]) -> Any:
         """Return the communicator of some locations, by position."""

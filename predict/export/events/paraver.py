@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scalatrace.files import output_file, write_file
 from scalatrace.operations import Category, operation
-from scalatrace.predict.timeline import Timeline, TimelineEvent, TimelineMessage
+from scalatrace.predict.timeline import Line, Timeline, TimelineEvent, TimelineMessage
 
 __all__ = ["write_paraver"]
 
@@ -36,7 +36,7 @@ def write_paraver(timeline: Timeline, path: Path) -> None:
     """Write `path` (.prv) and, beside it, the .pcf and .row of the same name."""
     ends = _ends(timeline)
     calls = _ParaverCalls()
-    streams = [_records(timeline, position, ends, calls) for position in range(len(timeline.ranks))]
+    streams = [_records(timeline, line, ends, calls) for line in timeline.lines]
     with output_file(path) as file:
         file.write(f"{_header(timeline)}\n".encode())
         file.writelines(f"{text}\n".encode() for _, _, text in heapq.merge(*streams))
@@ -61,8 +61,8 @@ class _ParaverCalls:
 
 
 def _header(timeline: Timeline) -> str:
-    n = len(timeline.ranks)
-    tasks = ",".join(f"1:{i + 1}" for i in range(n))
+    n, threads = len(timeline.ranks), _threads(timeline)
+    tasks = ",".join(f"{max(threads[rank]) + 1}:{i + 1}" for i, rank in enumerate(timeline.ranks))
     cpus = ",".join("1" for _ in range(n))
     return f"#Paraver (01/01/2000 at 00:00):{timeline.end_ns}_ns:{n}({cpus}):1:{n}({tasks})"
 
@@ -70,27 +70,38 @@ def _header(timeline: Timeline) -> str:
 def _names(timeline: Timeline) -> str:
     n = len(timeline.ranks)
     ranks = "".join(f"rank {rank}\n" for rank in timeline.ranks)
-    return f"LEVEL CPU SIZE {n}\n{ranks}\nLEVEL NODE SIZE {n}\n{ranks}\nLEVEL THREAD SIZE {n}\n{ranks}"
+    lines = [(rank, i) for rank, own in _threads(timeline).items() for i in range(max(own) + 1)]
+    threads = "".join(f"rank {timeline.label(line)}\n" for line in lines)
+    sizes = f"LEVEL CPU SIZE {n}\n{ranks}\nLEVEL NODE SIZE {n}\n{ranks}"
+    return f"{sizes}\nLEVEL THREAD SIZE {len(lines)}\n{threads}"
 
 
-def _ends(timeline: Timeline) -> dict[str, int]:
-    """Return when each message was received, by its name."""
+def _threads(timeline: Timeline) -> dict[int, list[int]]:
+    """Return the threads of each rank that make calls; Paraver numbers those of a task without gaps."""
+    threads: dict[int, list[int]] = {}
+    for rank, thread in timeline.lines:
+        threads.setdefault(rank, []).append(thread)
+    return threads
+
+
+def _ends(timeline: Timeline) -> dict[str, tuple[int, int]]:
+    """Return when each message was received, and by which thread, by its name."""
     return {
-        message.name: event.end_ns
-        for rank in timeline.ranks
-        for event in timeline.events(rank)
+        message.name: (event.end_ns, event.thread)
+        for line in timeline.lines
+        for event in timeline.events(*line)
         for message in event.messages
         if not message.sent
     }
 
 
 def _records(
-    timeline: Timeline, position: int, ends: dict[str, int], calls: _ParaverCalls
+    timeline: Timeline, line: Line, ends: dict[str, tuple[int, int]], calls: _ParaverCalls
 ) -> Iterator[Record]:
-    """Yield the records of one rank in the order of their times."""
-    who, before = _object(position), 0
+    """Yield the records of one line in the order of their times."""
     positions = {rank: i for i, rank in enumerate(timeline.ranks)}
-    for event in timeline.events(timeline.ranks[position]):
+    who, before = _object(positions[line[0]], line[1]), 0
+    for event in timeline.events(*line):
         start, end = event.start_ns, event.end_ns
         if start > before:
             yield before, 1, f"1:{who}:{before}:{start}:{RUNNING}"
@@ -98,14 +109,16 @@ def _records(
         yield start, 2, f"2:{who}:{start}:{MPI_CALL}:{calls.value(event.call.op)}"
         for message in event.messages:
             if message.sent and message.name in ends:
-                yield start, 3, _message(message, who, _object(positions[message.dest]), start, ends)
+                end_ns, thread = ends[message.name]
+                dest = _object(positions[message.dest], thread)
+                yield start, 3, _message(message, who, dest, start, end_ns)
         yield end, 2, f"2:{who}:{end}:{MPI_CALL}:0"
         before = end
 
 
-def _object(position: int) -> str:
-    """Return CPU, application, task and thread of a rank, all from 1."""
-    return f"{position + 1}:1:{position + 1}:1"
+def _object(position: int, thread: int) -> str:
+    """Return CPU, application, task and thread of a line, all from 1."""
+    return f"{position + 1}:1:{position + 1}:{thread + 1}"
 
 
 def _state(event: TimelineEvent) -> int:
@@ -115,7 +128,6 @@ def _state(event: TimelineEvent) -> int:
     return _BY_CATEGORY.get(row.category, 15)
 
 
-def _message(message: TimelineMessage, source: str, dest: str, start: int, ends: dict[str, int]) -> str:
+def _message(message: TimelineMessage, source: str, dest: str, start: int, end: int) -> str:
     """Return a record with logical and physical times of both ends, which are equal here."""
-    end = ends[message.name]
     return f"3:{source}:{start}:{start}:{dest}:{end}:{end}:{message.nbytes}:{message.tag}"

@@ -1,4 +1,4 @@
-"""Events as a Perfetto trace (`.pftrace`), with names and call sites stored once for each rank."""
+"""Events as a Perfetto trace (`.pftrace`), with names and call sites stored once for each track."""
 
 from __future__ import annotations
 
@@ -31,25 +31,26 @@ def write_perfetto(timeline: Timeline, file: IO[bytes]) -> None:
     process.track_descriptor.process.pid = 1
     process.track_descriptor.process.process_name = _clean(timeline.trace.meta.get("program", "MPI program"))
     builder.write_packet(process)
-    for rank in timeline.ranks:
+    for position, line in enumerate(timeline.lines):
         track = builder.create_packet()
         descriptor = track.track_descriptor
-        descriptor.uuid, descriptor.parent_uuid = _uuid(f"rank {rank}"), _uuid("process")
-        descriptor.name = f"rank {rank}"
-        descriptor.sibling_order_rank = rank
+        name = f"rank {timeline.label(line)}"
+        descriptor.uuid, descriptor.parent_uuid = _uuid(name), _uuid("process")
+        descriptor.name = name
+        descriptor.sibling_order_rank = position if timeline.has_threads else line[0]
         builder.write_packet(track)
-    for position, rank in enumerate(timeline.ranks):
-        writer = _RankWriter(builder, TrackEvent, rank, position + 1)
-        for event in timeline.events(rank):
+    for position, line in enumerate(timeline.lines):
+        writer = _LineWriter(builder, TrackEvent, f"rank {timeline.label(line)}", position + 1)
+        for event in timeline.events(*line):
             writer.write(event)
 
 
-class _RankWriter:
-    """Writes the calls of one rank as one sequence of packets."""
+class _LineWriter:
+    """Writes the calls of one line as one sequence of packets."""
 
-    def __init__(self, builder: Any, kinds: Any, rank: int, sequence: int) -> None:
+    def __init__(self, builder: Any, kinds: Any, track: str, sequence: int) -> None:
         self._builder, self._kinds = builder, kinds
-        self._track, self._sequence = _uuid(f"rank {rank}"), sequence
+        self._track, self._sequence = _uuid(track), sequence
         self._names: dict[tuple[str, str], int] = {}
 
     def write(self, event: TimelineEvent) -> None:

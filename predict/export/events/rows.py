@@ -11,7 +11,7 @@ from scalatrace.predict.timeline import Timeline, TimelineEvent
 from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.trace import NO_PRED
 
-__all__ = ["CallFacts", "EventRow", "facts_of", "rows"]
+__all__ = ["CallFacts", "EventRow", "columns", "facts_of", "rows"]
 
 MAX_CACHED_CALLS = 1 << 14
 """Different calls whose columns are kept."""
@@ -31,6 +31,7 @@ class EventRow(NamedTuple):
         comm: communicator: its kind and number in the trace.
         start_ns, end_ns: since the start of the program, reconstructed.
         call_site: innermost frame; "" where none was recorded.
+        thread: of the rank; tables have it only where ranks have several.
     """
 
     rank: int
@@ -42,12 +43,18 @@ class EventRow(NamedTuple):
     start_ns: int
     end_ns: int
     call_site: str
+    thread: int = 0
+
+
+def columns(timeline: Timeline) -> tuple[str, ...]:
+    """Return the columns of a table: `thread` is the last one where ranks have several threads."""
+    return EventRow._fields if timeline.has_threads else EventRow._fields[:-1]
 
 
 def rows(timeline: Timeline) -> Iterator[EventRow]:
-    """Yield the calls of all ranks, rank by rank."""
-    for rank in timeline.ranks:
-        for event in timeline.events(rank):
+    """Yield the calls of all lines, rank by rank."""
+    for line in timeline.lines:
+        for event in timeline.events(*line):
             yield _row(event)
 
 
@@ -55,7 +62,7 @@ def _row(event: TimelineEvent) -> EventRow:
     facts = facts_of(event.call)
     return EventRow(
         event.rank, facts.call, facts.peer, facts.bytes, facts.tag, facts.comm, event.start_ns, event.end_ns,
-        facts.call_site,
+        facts.call_site, event.thread,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import IO
 
 from scalatrace import escapes
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.predict.export.events.rows import EventRow, rows
+from scalatrace.predict.export.events.rows import EventRow, columns, rows
 from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.values.vec import INT64
 
@@ -20,9 +20,10 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def write_csv(timeline: Timeline, file: IO[bytes]) -> None:
-    """Write a line of column names (`EventRow`), then a line for each call; nothing stands for None."""
+    """Write a line of column names (`columns`), then a line for each call; nothing stands for None."""
     text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-    escapes.write_csv(text, chain([EventRow._fields], rows(timeline)))
+    names = columns(timeline)
+    escapes.write_csv(text, chain([names], (row[: len(names)] for row in rows(timeline))))
     text.detach()
 
 
@@ -46,15 +47,16 @@ def write_parquet(timeline: Timeline, file: IO[bytes]) -> None:
         arrow.int64(),
         arrow.int64(),
         word,
+        arrow.int32(),
     )
-    schema = arrow.schema(list(zip(EventRow._fields, types, strict=True)))
+    schema = arrow.schema(list(zip(columns(timeline), types, strict=False)))
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in _batches(rows(timeline)):
-            columns = (
+            arrays = (
                 arrow.array([_text(value) for value in column], kind)
-                for column, kind in zip(zip(*batch, strict=True), types, strict=True)
+                for column, kind in zip(zip(*batch, strict=True), schema.types, strict=False)
             )
-            writer.write_table(arrow.Table.from_arrays(list(columns), schema=schema))
+            writer.write_table(arrow.Table.from_arrays(list(arrays), schema=schema))
 
 
 def _batches(stream: Iterator[EventRow]) -> Iterator[list[EventRow]]:

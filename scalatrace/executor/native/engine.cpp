@@ -44,7 +44,7 @@ int64_t arrival_ps(const Request &request) { return request.kind == Request::kRe
 
 bool varying(const st_sim_node &n) {
     return varies(n.peer) || varies(n.nbytes) || varies(n.tag) || varies(n.family) || varies(n.peer2) ||
-           varies(n.tag2) || varies(n.list) || varies(n.turn);
+           varies(n.tag2) || varies(n.list) || varies(n.turn) || varies(n.object);
 }
 
 /* Whether a drawn time depends on the number of the execution. */
@@ -85,6 +85,7 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
         const int32_t r = program.nranks + i;
         ranks_[r].home = stream.rank;
         ranks_[r].clock.rank = r;
+        ranks_[r].thread = stream.thread;
         ranks_[r].stack.push_back({stream.first, stream.end, stream.first, 1, -1, 1});
         processes_[{stream.rank, stream.thread}] = r;
         std::vector<int32_t> &threads = threads_[stream.rank];
@@ -94,6 +95,17 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     }
     for (int32_t i = 0; i < program.nturns; ++i)
         turns_[{program.turns[i].family, program.turns[i].rank}].order = &program.turns[i];
+    for (int32_t i = 0; i < program.nuses; ++i) {
+        const st_sim_uses &uses = program.uses[i];
+        int64_t number = 0;
+        for (int64_t at = 0; at + 1 < uses.nvalues; at += 2 + uses.values[at + 1], ++number) {
+            number += uses.values[at];
+            UseOrder &order = uses_[{uses.rank, uses.kind, uses.name, number}];
+            order.entries = uses.values + at + 2;
+            order.n = uses.values[at + 1];
+            order.find_group();
+        }
+    }
 }
 
 int Engine::run() {
@@ -117,8 +129,7 @@ void Engine::run_ranks() {
             advance(r);
             running_ = -1;
         }
-        if (unfinished_ == 0 || !((choices_ ? choose() : match_wildcards() || steady_.release()) || force_held()))
-            break;
+        if (unfinished_ == 0 || !(choices_ ? choose() : match_wildcards() || steady_.release())) break;
     }
 }
 
@@ -484,7 +495,6 @@ void Engine::own_done(int32_t r, const Clock &at, const st_sim_node &node) {
 void Engine::start(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
     requests_[request].owner = r;
-    requests_[request].used = true;
     if (path_) origins_[request].own = {r, rank.calls, rank.clock.t};
     switch (requests_[request].kind) {
     case Request::kSend:
@@ -644,86 +654,72 @@ Engine::Turn *Engine::turn_of(int32_t r, const st_sim_node &node) {
     return at == turns_.end() || at->second.run == at->second.order->nruns ? nullptr : &at->second;
 }
 
+/* Find the orders of uses of the objects that the call names. */
+void Engine::list_uses(int32_t r, const st_sim_node &node) {
+    Rank &rank = ranks_[r];
+    rank.in_use.clear();
+    if (uses_.empty()) return;
+    const auto use = [&](int64_t kind, int64_t name, int64_t number) {
+        const auto at = uses_.find({home(r), kind, name, number});
+        if (at != uses_.end()) rank.in_use.push_back(&at->second);
+    };
+    if (node.flags & (ST_SIM_OF_WINDOW | ST_SIM_OF_FILE))
+        use(node.flags & ST_SIM_OF_WINDOW ? ST_SIM_WINDOW : ST_SIM_FILE, field(node.turn, r), field(node.object, r));
+    if (!(node.op >= ST_SIM_WAIT && node.op <= ST_SIM_FREE) && node.op != ST_SIM_CANCEL && node.op != ST_SIM_NAME)
+        return;
+    std::map<int32_t, int64_t> next = rank.next;
+    each_name(r, node, [&](int64_t name, bool) {
+        if (name >= kOfStream) {
+            const int32_t creator = process_of(home(r), name / kOfStream - 1);
+            if (creator < 0) return;
+            named(r, name, next);
+            use(ST_SIM_REQUEST, ranks_[creator].thread, next[creator] - 1);
+        } else if (name >= 0 && name < static_cast<int64_t>(rank.live.size()))
+            use(ST_SIM_REQUEST, rank.thread,
+                requests_[rank.live[rank.live.size() - 1 - static_cast<size_t>(name)]].ordinal);
+    });
+}
+
 /* May the call begin? Else the thread is held until another one of its rank has made a call. */
 bool Engine::may_begin(int32_t r, const st_sim_node &node) {
     const Turn *turn = turn_of(r, node);
     const bool in_turn = !turn || process_of(home(r), turn->order->runs[2 * turn->run]) == r;
     Rank &rank = ranks_[r];
-    rank.held = !in_turn || !has_requests(r, node) || (!rank.forced && !is_started(r, node));
-    if (!rank.held) rank.forced = false;
+    list_uses(r, node);
+    const bool is_next = std::all_of(rank.in_use.begin(), rank.in_use.end(),
+                                     [&](const UseOrder *order) { return order->is_next(rank.thread); });
+    rank.held = !in_turn || !is_next || !has_requests(r, node);
     return !rank.held;
 }
 
-/* f(request) for each persistent one that the call is about, of this or another thread, and that exists. */
-template <class F> void Engine::each_persistent(int32_t r, const st_sim_node &node, F &&f) const {
-    std::map<int32_t, int64_t> next = ranks_[r].next;
-    const std::vector<int32_t> &live = ranks_[r].live;
-    each_name(r, node, [&](int64_t name, bool wanted) {
-        int32_t request = -1;
-        if (name >= kOfStream)
-            request = named(r, name, next);
-        else if (name >= 0 && name < static_cast<int64_t>(live.size()))
-            request = live[live.size() - 1 - static_cast<size_t>(name)];
-        if (wanted && request >= 0 && requests_[request].persistent) f(requests_[request]);
-    });
-}
-
-/* Threads may start, complete and free a persistent request in turns, which the trace does not have: does the call come
- * when the request is as such a call mostly finds it? A wait finds it started, a start completed; it is freed last. */
-bool Engine::is_started(int32_t r, const st_sim_node &node) const {
-    const bool waits = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME, frees = node.op == ST_SIM_FREE;
-    if (!waits && !frees && node.op != ST_SIM_START && node.op != ST_SIM_STARTALL) return true;
-    bool expected = true;
-    each_persistent(r, node, [&](const Request &request) {
-        expected = expected && !frees && (request.state == Request::kInactive) != waits;
-    });
-    return expected;
-}
-
-/* No rank can run: let a thread go on that is held for a persistent request, at first those that free one which was used
- * and is complete. */
-bool Engine::force_held() {
-    if (threads_.empty()) return false;
-    for (const int kind : {0, 1, 2})
-        for (int32_t r = 0; r < static_cast<int32_t>(ranks_.size()); ++r) {
-            Rank &rank = ranks_[r];
-            if (!rank.held || rank.forced) continue;
-            const st_sim_node &node = program_.nodes[rank.node];
-            bool idle = node.op == ST_SIM_FREE;
-            each_persistent(r, node, [&](const Request &request) {
-                idle = idle && request.used && request.state == Request::kInactive;
-            });
-            if (kind != (idle ? 0 : node.op == ST_SIM_FREE ? 2 : 1)) continue;
-            rank.forced = true;
-            rank.held = false;
-            resume(r);
-            return true;
-        }
-    return false;
-}
-
-/* The call comes after that of the thread before, and is counted. */
+/* The call comes after those of other threads that come first, and is counted. */
 void Engine::take_turn(int32_t r, const st_sim_node &node) {
-    if (Turn *turn = turn_of(r, node); turn && turn->last.t > ranks_[r].clock.t) {
-        Rank &rank = ranks_[r];
-        const int64_t gap = turn->last.t - rank.clock.t;
-        if (path_ && !path_->found()) path_->hop(r, rank.calls, {turn->last_process, turn->last_call, turn->last.t});
-        rank.clock = turn->last;
-        rank.clock.rank = r;
-        add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING], gap);
-        result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_WAITING] += gap;
-    }
+    if (const Turn *turn = turn_of(r, node)) come_after(r, turn->last);
+    for (UseOrder *order : ranks_[r].in_use) come_after(r, order->begin(ranks_[r].thread));
+}
+
+/* The call waits for the end of another thread's call. */
+void Engine::come_after(int32_t r, const ThreadEnd &end) {
+    Rank &rank = ranks_[r];
+    if (end.clock.t <= rank.clock.t) return;
+    const int64_t gap = end.clock.t - rank.clock.t;
+    if (path_ && !path_->found()) path_->hop(r, rank.calls, {end.process, end.call, end.clock.t});
+    rank.clock = end.clock;
+    rank.clock.rank = r;
+    add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING], gap);
+    result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_WAITING] += gap;
 }
 
 /* A call of a thread has ended: those that it held may go on. */
 void Engine::release_held(int32_t r) {
-    const st_sim_node &node = program_.nodes[ranks_[r].node];
+    Rank &rank = ranks_[r];
+    const st_sim_node &node = program_.nodes[rank.node];
     if (Turn *turn = turn_of(r, node)) {
-        turn->last = ranks_[r].clock;
-        turn->last_process = r;
-        turn->last_call = ranks_[r].calls;
+        turn->last = {rank.clock, r, rank.calls};
         if (++turn->ncalls == turn->order->runs[2 * turn->run + 1]) turn->ncalls = 0, ++turn->run;
     }
+    for (UseOrder *order : rank.in_use) order->end(rank.clock, r, rank.calls);
+    rank.in_use.clear();
     resume_held(r);
 }
 

@@ -9,7 +9,8 @@
  *
  * A rank's further threads are processes: r is the number of a process, ranks first. Messages and collective calls have
  * numbers of ranks, home(r). What a thread needs of another one of its rank holds it back before its call begins: a request
- * that is not made yet, or a collective call on the same communicator that comes first (take_turn).
+ * that is not made yet, a collective call on the same communicator that comes first, or a use of the same persistent
+ * request, window or file (take_turn).
  *
  * Without time (Choices) the same ranks, requests and messages are executed, and a policy decides receives from any
  * source; see matching.cpp.
@@ -79,9 +80,7 @@ class Engine {
     struct Turn { /* of a rank's threads on a communicator */
         const st_sim_turns *order;
         int64_t run = 0, ncalls = 0; /* in the order, and in this run */
-        Clock last;                  /* when the last call ended ... */
-        int32_t last_process = -1;   /* ... and of whom it was */
-        int64_t last_call = 0;
+        ThreadEnd last;
     };
     using StreamKey = std::array<int64_t, 5>; /* family, instance, tag2, tag; number of a persistent request */
     struct Stream {                           /* collective calls that keep one order */
@@ -113,10 +112,9 @@ class Engine {
     bool has_requests(int32_t r, const st_sim_node &node) const;
     Turn *turn_of(int32_t r, const st_sim_node &node);
     bool may_begin(int32_t r, const st_sim_node &node);
-    template <class F> void each_persistent(int32_t r, const st_sim_node &node, F &&f) const;
-    bool is_started(int32_t r, const st_sim_node &node) const;
-    bool force_held();
+    void list_uses(int32_t r, const st_sim_node &node);
     void take_turn(int32_t r, const st_sim_node &node);
+    void come_after(int32_t r, const ThreadEnd &end);
     void release_held(int32_t r);
     void note_made(int32_t r, int32_t request);
     void note_ended(int32_t r, int32_t request);
@@ -229,6 +227,7 @@ class Engine {
     std::map<std::pair<int32_t, int64_t>, int32_t> processes_; /* rank and thread, of further threads */
     std::vector<std::vector<int32_t>> threads_;                /* processes of each rank; empty: one each */
     std::map<std::pair<int32_t, int32_t>, Turn> turns_;        /* family and rank */
+    std::map<std::array<int64_t, 4>, UseOrder> uses_;          /* rank, kind, name and number of an object */
     Steady steady_;
 
     std::unique_ptr<Choices> choices_; /* where calls are matched, without time */

@@ -53,7 +53,6 @@ struct Request {
     Kind kind = kNone;
     State state = kInactive;
     bool persistent = false;
-    bool used = false;            /* it was started */
     bool ended_elsewhere = false; /* by another thread than its creator, for which it still counts in ages */
     bool awaited = false;         /* the rank waits for it */
     bool probes = false;          /* a probe, which takes no message; where messages are matched */
@@ -79,13 +78,60 @@ struct Frame {
     int64_t times;          /* iterations in all */
 };
 
+/* When a call of a thread ended, for those of other threads that come after it. */
+struct ThreadEnd {
+    Clock clock;
+    int32_t process = -1;
+    int64_t call = 0;
+
+    void put_off(const Clock &c, int32_t r, int64_t ncalls) {
+        if (process < 0 || c.t > clock.t) clock = c, process = r, call = ncalls;
+    }
+};
+
+/* The order in which threads use an object; calls that may overlap are a group without an order. */
+struct UseOrder {
+    const int64_t *entries;
+    int64_t n, next = 0;
+    int64_t running = 0, left = 0;    /* uses that have begun; those of the group that have not */
+    std::map<int64_t, int64_t> group; /* these by thread */
+    ThreadEnd before, last;           /* all uses before the group, and all that have ended */
+
+    void find_group() {
+        before = last;
+        for (; next < n && entries[next] % 2; ++next, ++left) ++group[entries[next] / 2];
+    }
+    bool in_group(int64_t thread) const {
+        const auto at = group.find(thread);
+        return at != group.end() && at->second > 0;
+    }
+    bool is_next(int64_t thread) const {
+        return in_group(thread) || (!running && !left && next < n && entries[next] == 2 * thread);
+    }
+    /* Begin a use that is next; return after which end. */
+    const ThreadEnd &begin(int64_t thread) {
+        ++running;
+        if (in_group(thread)) {
+            --group[thread], --left;
+            return before;
+        }
+        ++next;
+        return last;
+    }
+    void end(const Clock &clock, int32_t process, int64_t call) {
+        last.put_off(clock, process, call);
+        if (!--running && !left) find_group();
+    }
+};
+
 struct Rank {
     int32_t home = 0;                /* the rank */
     std::deque<int32_t> made;        /* requests that it made, -1: ended; where ranks have several threads ... */
     int64_t nforgotten = 0;          /* ... but the first so many, which are ended */
     std::map<int32_t, int64_t> next; /* by process: number behind the request of it that this one named last */
-    bool held = false;               /* it waits for a request that another thread makes or starts, or for its turn */
-    bool forced = false;             /* no longer for one that is started */
+    int64_t thread = 0;              /* its number on the rank */
+    bool held = false; /* it waits for a request that another thread makes, its turn, or a use of an object */
+    std::vector<UseOrder *> in_use; /* objects of the current call that other threads use, too */
     Clock clock;
     Clock interface_free;      /* its interface can send the next message */
     int64_t receives_from = 0; /* the last received message occupied the interface from here */

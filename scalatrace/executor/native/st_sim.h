@@ -99,7 +99,9 @@ enum st_sim_flags {
     ST_SIM_FROM_ROOT = 2048,  /* of a collective call: others wait for the root alone */
     ST_SIM_AT_ROOT = 4096,    /* only the root waits for others */
     ST_SIM_LISTS = 8192,      /* see ST_SIM_NAME */
-    ST_SIM_IN_TURN = 16384    /* threads of a rank take turns in such calls on the communicator `turn` */
+    ST_SIM_IN_TURN = 16384,   /* threads of a rank take turns in such calls on the communicator `turn` */
+    ST_SIM_OF_WINDOW = 32768, /* it uses the window `object` of the communicator `turn`, which threads may share ... */
+    ST_SIM_OF_FILE = 65536    /* ... or the file */
 };
 
 /* The computation before an event, by the call before it: a mean, or bins to draw from. */
@@ -117,7 +119,7 @@ struct st_sim_node {
     int32_t own_pred;   /* predecessor index of the next call */
     int32_t collective; /* enum st_sim_collective; where messages are matched: number of the operation */
     int32_t ntimes;
-    struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list, turn;
+    struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list, turn, object;
     const struct st_sim_times *times; /* [ntimes] */
     int64_t duration_ps;              /* at its beginning, besides what messages cost */
     const float *share;               /* [nranks] factor on the transfer of messages: links that are shared, or NULL */
@@ -143,6 +145,17 @@ struct st_sim_turns {
     int32_t family, rank;
     int64_t nruns;
     const int64_t *runs; /* [nruns][2] thread, count */
+};
+
+/* Kinds of objects that threads of a rank use in an order. */
+enum st_sim_shared { ST_SIM_REQUEST, ST_SIM_WINDOW, ST_SIM_FILE };
+
+/* The uses of such objects of one name, a creating thread of requests or a communicator: for each object the number of
+ * those between it and the one before, the number of its uses, and these: 2 * thread, plus 1 for calls that may overlap. */
+struct st_sim_uses {
+    int32_t kind, name, rank;
+    int64_t nvalues;
+    const int64_t *values;
 };
 
 struct st_sim_segment {
@@ -189,8 +202,10 @@ struct st_sim_program {
     double kernel_scale;   /* factor on kernels, in place of the load; negative: they take recorded times */
     int32_t nstreams;      /* threads of ranks besides the first one of each, whose nodes come first */
     int32_t nturns;
+    int32_t nuses;
     const struct st_sim_stream *streams;
     const struct st_sim_turns *turns;
+    const struct st_sim_uses *uses;
 };
 
 /* Parts of a time: computation, transfer (overheads, latency, bytes), waiting for others. */

@@ -1,0 +1,153 @@
+"""Python programs with several threads: what all threads have, and what each has of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from textwrap import indent
+
+from scalatrace.codegen.emit.imperative import ProgramText
+from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
+from scalatrace.codegen.emit.threads import shared_uses, thread_functions
+from scalatrace.codegen.program.tree import MpiCall, Stmt
+from scalatrace.trace.model.tables import SharedKind
+
+__all__ = ["PythonThreads", "threaded"]
+
+_FORM = "threaded_"
+"""What the names of pieces begin with that stand in for others in programs of several threads."""
+
+_OF_REQUESTS = frozenset({"requests", "one_done", "Request_free", "Request_get_status", "Parrived"})
+_OF_REQUESTS |= {"Comm_idup", "Comm_idup_with_info"}
+_OF_MESSAGES = frozenset({"messages"})
+
+_COMMON = frozenset({
+    "base", "threads", "comms", "shared_comms", "objects", "object", "foreign", "shared_requests",
+    "shared_messages", "shared_windows", "files", "buffered", "group", "types", "named", "any_op", "fitting",
+    "subset", "run_threads",
+})  # fmt: skip
+"""Pieces that all threads have together."""
+
+_GLOBAL = re.compile(r"^( +)global (?=last|came|outgoing)", re.MULTILINE)
+
+KINDS = {SharedKind.REQUEST: "REQUEST", SharedKind.WINDOW: "WINDOW", SharedKind.FILE: "FILES"}
+
+
+@cache
+def threaded(
+    plain: RuntimeLibrary, forms: RuntimeLibrary, shares_requests: bool, shares_messages: bool
+) -> RuntimeLibrary:
+    """Return the library for programs of several threads.
+
+    Args:
+        plain: of programs of one thread.
+        forms: other forms of its pieces, and what else several threads need.
+        shares_requests, shares_messages: whether threads name those of other threads.
+    """
+    result = RuntimeLibrary(())
+    left_out = (set() if shares_requests else _OF_REQUESTS) | (set() if shares_messages else _OF_MESSAGES)
+    result.pieces.update(plain.pieces)
+    for name, piece in forms.pieces.items():
+        base = name.removeprefix(_FORM)
+        if base == name or base not in left_out:
+            result.pieces[base] = replace(piece, name=base)
+    return result
+
+
+class PythonThreads(ProgramText):
+    """The parts of a Python program's text that are about threads."""
+
+    def body(self, body: Sequence[Stmt]) -> None:
+        """Statements one after the other; those of a thread in a function of their own."""
+        super().body(thread_functions(body) if self.threads else body)
+
+    def in_order(self, call: MpiCall) -> tuple[list[str], bool]:
+        """Return what makes a call wait for other threads, and whether it hands requests over."""
+        if self.threads is None:
+            return [], False
+        uses = shared_uses(self.program, self.threads, call)
+        waits = []
+        for use in uses.comms:
+            self.wanted["shared_comms"] = None
+            waits.append(f"shared(thread, {self.argument(use.argument, '')}, {use.how})")
+        if uses.kind is not None and uses.number is not None and uses.comm is not None:
+            self.wanted["object"] = None
+            arguments = (self.argument(argument, "") for argument in (uses.comm, uses.number))
+            waits.append(f"used(thread, {KINDS[uses.kind]}, {', '.join(arguments)})")
+        if uses.requests:
+            self.wanted["requests"] = None
+        return waits, uses.requests
+
+    def add_in_order(self, call: MpiCall, text: str, note: str) -> None:
+        """Add a call, within what makes it wait for other threads."""
+        waits, hands_over = self.in_order(call)
+        if waits:
+            self.lines.add(f"with {', '.join(waits)}:")
+            self.lines.deeper()
+        self.lines.add(f"{text}{note}")
+        if hands_over:
+            self.lines.add("hand_over()")
+        if waits:
+            self.lines.back()
+
+    def orders(self) -> str:
+        """Return the functions that tell the orders, and choose the pieces of the library for them."""
+        threads = self.threads
+        if threads is None:
+            return ""
+        self.wanted["run_threads"] = None
+        expr = self.infix.expr
+        parts = []
+        if "shared_comms" in self.wanted:
+            turns = [
+                (family, f"{expr(order.value)} if i < {expr(order.length)} else thread")
+                for family, order in threads.turns.items()
+            ]
+            calls = [(family, expr(n)) for family, n in threads.ncalls.items()]
+            parts += [
+                _choice("turn_of(comm, i, thread)", "comm", turns, "thread"),
+                _choice("ncalls(comm)", "comm", calls, "0"),
+            ]
+        if "object" in self.wanted or threads.shares_requests:
+            uses = list(threads.uses.items())
+            names = "".join(f"({KINDS[kind]}, {of}), " for (kind, of), _ in uses)
+            parts += [
+                f"USES = ({names.rstrip(' ')})",
+                _choice("nuses(uses)", "uses", [(k, expr(o.length)) for k, (_, o) in enumerate(uses)], "0"),
+                _choice("use(uses, i)", "uses", [(k, expr(o.value)) for k, (_, o) in enumerate(uses)], "0"),
+            ]
+            self.wanted["objects"] = None
+        return "\n\n\n".join(parts)
+
+    def of_threads(self, pieces: Sequence[TextPiece], functions: Iterable[str], own: Sequence[str]) -> str:
+        """Return the function that makes the functions of one thread, which have variables of their own.
+
+        Args:
+            pieces: of the library.
+            functions: texts of the program's functions.
+            own: statements that set variables of the thread.
+        """
+        texts = ["last = now()  # when the call before returned"]
+        texts += [piece.text.strip("\n") for piece in pieces if piece.name not in _COMMON]
+        texts += [*own, *functions, "return benchmark, tallies"]
+        body = _GLOBAL.sub(r"\1nonlocal ", indent("\n\n".join(texts), "    "))
+        note = '    """Return what makes the calls of a thread, and its counts of calls."""'
+        return f"def functions_of(thread):\n{note}\n{body}"
+
+    @staticmethod
+    def common(pieces: Iterable[TextPiece]) -> list[TextPiece]:
+        """Return the pieces that all threads have together."""
+        return [piece for piece in pieces if piece.name in _COMMON]
+
+
+def _choice(head: str, value: str, cases: Iterable[tuple[object, str]], otherwise: str) -> str:
+    """Return a function that gives the result of a case; equal results stand together."""
+    values = dict[str, list[str]]()
+    for case, result in cases:
+        values.setdefault(result, []).append(str(case))
+    lines = [f"def {head}:"]
+    for result, own in values.items():
+        lines += [f"    if {value} in ({', '.join(own)},):", f"        return {result}"]
+    return "\n".join([*lines, f"    return {otherwise}"])
