@@ -41,11 +41,11 @@ $(VENV)/.ready: $(NATIVE)
 # The core is built once, into the source folder, and serves both; `make -j` makes both at the same time.
 $(VENV_MPICH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV_MPICH)
-	$(PIP_INSTALL_MPICH) -e '.[mpich,test]' -C wheel.cmake=false
+	$(PIP_INSTALL_MPICH) -e '.[mpich]' -C wheel.cmake=false
 	@touch $@
 
 venv: $(VENV)/.ready ## Make .venv: the package, Open MPI, test and lint tools
-venv-mpich: $(VENV)/.ready $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH
+venv-mpich: $(VENV)/.ready $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH, for programs that tests start
 
 demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)

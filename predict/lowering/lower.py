@@ -193,7 +193,7 @@ class RankLowering:
 
     def _start_all(self, call: Call) -> list[LoweredAction]:
         """Start requests; a receive has the sender that this start names, if it does."""
-        requests = self._requests.at(ages(call))
+        requests = self._requests.of_ages(ages(call))
         unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
         named = (
             zip(call[STARTED_SOURCES], call[STARTED_TAGS], strict=True)
@@ -227,7 +227,7 @@ class RankLowering:
             marked = len(call["array_of_partitions"]) if "array_of_partitions" in call else 1
         self._account.add(call.op, Outcome.KEPT)
         result: list[LoweredAction] = []
-        for request in self._requests.at((call["request"],)):
+        for request in self._requests.of_ages((call["request"],)):
             before, request.ready = request.ready, request.ready + marked
             if before < request.partitions <= request.ready:
                 started = [self._exchange.start(message) for message in request.messages]
@@ -253,7 +253,7 @@ class RankLowering:
             self._requests.end(ages(call), freed=True)
             self._account.add(call.op, Outcome.KEPT, "no communication")
             return []
-        for request in self._requests.at(ages(call)):
+        for request in self._requests.of_ages(ages(call)):
             request.active = []
         self._account.add(call.op, Outcome.LOST, "nothing waits for what is cancelled")
         return []
