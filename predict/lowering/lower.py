@@ -130,14 +130,14 @@ class RankLowering:
                 return self._probe(call)
             case CallRole.COLLECTIVE:
                 return self._collective(call)
-        return self._other(call)
+        return self._lower_other(call)
 
     def _message(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         template = self._template(call)
         for _ in range(template.outside):
             self._account.add(call.op, Outcome.LOST, "a peer that is not in the result")
-        messages = self._received(call) if "message" in call.place.names else template.messages
+        messages = self._lower_probed_receive(call) if "message" in call.place.names else template.messages
         if messages or not template.outside:
             self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
         if row.flow_later:
@@ -173,7 +173,7 @@ class RankLowering:
         nbytes = sent_bytes(call.op, call, row.flow_later)
         return _CallTemplate(tuple(messages), outside, outcome, treatment, nbytes)
 
-    def _received(self, call: Call) -> list[SendMessage | RecvMessage]:
+    def _lower_probed_receive(self, call: Call) -> list[SendMessage | RecvMessage]:
         """Return the receive of a message that was probed."""
         size = call["count"] * getattr(call["datatype"], "size", 0)
         return [
@@ -268,7 +268,7 @@ class RankLowering:
             return self._collectives.blocking(call, self._exchange)
         return []
 
-    def _other(self, call: Call) -> list[LoweredAction]:
+    def _lower_other(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         self._collectives.neighbours.follow(call)
         if row.makes_request:
