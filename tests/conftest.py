@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -15,11 +15,11 @@ from support.running import record
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 
 # Tests count work, not seconds: they pass on a busy machine, too. Quick tests try the same programs in each
-# run, so that a failure is of the change; `make test-all` draws new ones.
+# run, so that a failure is of the change; `make test-all` draws new ones, twice as many.
 settings.register_profile(
     "random", settings.default, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("repeatable", settings.get_profile("random"), derandomize=True)
+settings.register_profile("repeatable", settings.get_profile("random"), derandomize=True, max_examples=30)
 settings.load_profile("repeatable")
 
 
@@ -34,21 +34,22 @@ ON_EVERY_MPI = {
 Others run there among the slow tests."""
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Mark as slow what was tested under Open MPI already and hardly depends on the MPI.
 
-    What starts MPI goes to one worker where tests run in parallel, one after the other: it needs all cores.
+    What starts MPI comes first. Of two workers the first begins with the first half, so the other one
+    computes while ranks wait. A worker that has finished takes tests from the end of the other's.
     """
     for item in items:
-        if item.get_closest_marker("mpi"):
-            item.add_marker(pytest.mark.xdist_group("mpi"))
         params = getattr(item, "callspec", None)
         values = {value for value in params.params.values() if isinstance(value, str)} if params else set()
         if not values & {"mpich", "debian-openmpi"}:
             continue
         if not any(name in item.name for name in ON_EVERY_MPI.get(item.path.stem, ())):
             item.add_marker(pytest.mark.slow)
+    yield
+    items.sort(key=lambda item: item.get_closest_marker("mpi") is None)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -98,6 +100,34 @@ RESERVED = {
 }
 
 
+class Contents(NamedTuple):
+    """What matters of a module.
+
+    Attributes:
+        top: imports at its top.
+        typing: these, and those under `if TYPE_CHECKING`.
+        executed: also those inside functions, but not those for type checking.
+        every: all imports.
+        classes: names of the classes at its top.
+    """
+
+    top: list[ast.AST]
+    typing: list[ast.AST]
+    executed: list[ast.AST]
+    every: list[ast.AST]
+    classes: list[str]
+
+
+@cache
+def contents(path: Path) -> Contents:
+    """Parse a module; parsing all of them takes two seconds."""
+    tree = ast.parse(path.read_text())
+    parts = (top_level(tree.body, False), top_level(tree.body, True), executed(tree.body), ast.walk(tree))
+    imports = [[node for node in part if isinstance(node, ast.Import | ast.ImportFrom)] for part in parts]
+    return Contents(*imports, [node.name for node in tree.body if isinstance(node, ast.ClassDef)])
+
+
+@cache
 def modules() -> dict[str, Path]:
     """Dotted name -> file, of every module of ours."""
     result = {}
@@ -132,8 +162,8 @@ def imported(path: Path, known: dict[str, Path], inner: bool, typing: bool = Fal
         inner: include imports inside functions and for type checking.
         typing: include imports for type checking.
     """
-    tree = ast.parse(path.read_text())
-    yield from _targets(path, ast.walk(tree) if inner else top_level(tree.body, typing), known)
+    found = contents(path)
+    yield from _targets(path, found.every if inner else found.typing if typing else found.top, known)
 
 
 def _targets(path: Path, nodes: Iterable[ast.AST], known: dict[str, Path]) -> Iterator[str]:
@@ -173,9 +203,8 @@ def test_no_import_cycles() -> None:
 def test_no_cycles_through_functions() -> None:
     """An import inside a function starts something later, but does not reach upwards."""
     known = modules()
-    trees = {module: ast.parse(path.read_text()) for module, path in known.items()}
     graph = {
-        module: {t for t in _targets(path, executed(trees[module].body), known) if t in known}
+        module: {t for t in _targets(path, contents(path).executed, known) if t in known}
         for module, path in known.items()
     }
     assert set(TopologicalSorter(graph).static_order()) == set(known)  # CycleError names the cycle
@@ -276,6 +305,5 @@ def test_scipy_is_imported_where_a_fit_runs() -> None:
 def test_public_class_names_are_unique() -> None:
     names: Counter[str] = Counter()
     for path in modules().values():
-        body = ast.parse(path.read_text()).body
-        names.update(node.name for node in body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
+        names.update(name for name in contents(path).classes if name[0] != "_")
     assert {name for name, count in names.items() if count > 1} == set()

@@ -110,7 +110,7 @@ class FieldValues:
     def value(self, value: Field, position: BuilderPosition, name: str = "") -> Expr:
         """Return a number for the ranks at a position."""
         pieces = [self._piece(s, position, name) for s in self.shares(value, position.ranks)]
-        return number(self._joined(pieces, position))
+        return number(self._join(pieces, position))
 
     def entry_count(self, position: BuilderPosition, depth: int = 0) -> Expr:
         """Return how often a position was entered in this iteration of the loop at a depth (0: in all)."""
@@ -126,7 +126,7 @@ class FieldValues:
         if len(position.loops) <= depth or self.entry_count(position, depth) == Const(0):
             return Const(0)
         pieces = [self._prefix(s, position, depth) for s in self.shares(value, position.ranks)]
-        return number(self._joined(pieces, position))
+        return number(self._join(pieces, position))
 
     def parameter(self, rule: ParamRule, position: BuilderPosition, family: Expr) -> Value:
         """A parameter of a call on a communicator."""
@@ -138,9 +138,9 @@ class FieldValues:
                 decoded = self._decoder(rule.encoding, family, position.facts)
                 piece = FieldPiece(piece.ranks, map_leaves(piece.e, decoded), piece.cond)
             pieces.append(piece)
-        return self._joined(pieces, position)
+        return self._join(pieces, position)
 
-    def _joined(self, pieces: list[FieldPiece], position: BuilderPosition) -> Value:
+    def _join(self, pieces: list[FieldPiece], position: BuilderPosition) -> Value:
         return join_pieces(self.places, pieces, position.ranks)
 
     def _piece(

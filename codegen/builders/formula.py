@@ -171,7 +171,7 @@ class _Symbol:
         a, b = (_plain(other), self.e) if turned else (self.e, _plain(other))
         return _Symbol(combine(op, a, b, self.domain), self.domain)
 
-    def _compared(self, op: str, other: Any) -> _Symbol:
+    def _compare(self, op: str, other: Any) -> _Symbol:
         return _Symbol(choose(keep_comparison(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
 
     def __bool__(self) -> bool:
@@ -186,7 +186,7 @@ def _operator(op: str, turned: bool) -> Callable[[_Symbol, Any], _Symbol]:
 
 
 def _comparison(op: str) -> Callable[[_Symbol, Any], _Symbol]:
-    return lambda self, other: self._compared(op, other)
+    return lambda self, other: self._compare(op, other)
 
 
 for _name, _op in {

@@ -78,13 +78,13 @@ class RankSample:
     def mask(self, cond: Cond) -> Mask:
         """Where a condition holds."""
         if cond not in self._masks:
-            self._masks[cond] = np.broadcast_to(self._defined(cond).astype(bool), (self.n,))
+            self._masks[cond] = np.broadcast_to(self._evaluate_or_zero(cond).astype(bool), (self.n,))
         return self._masks[cond]
 
     def value(self, e: Value) -> Any:
         """The values of an expression, one per rank or one for all."""
         if e not in self._values:
-            self._values[e] = self._defined(e)
+            self._values[e] = self._evaluate_or_zero(e)
         return self._values[e]
 
     def agree(self, a: Value, b: Value, where: Mask) -> bool:
@@ -99,10 +99,10 @@ class RankSample:
         loops = tuple(sorted({v for v in variables(a, b) if v.name not in self.fixed}, key=repr))
         if not loops:
             return True
-        every = self._turning(where, loops)
+        every = self._sample_loops(where, loops)
         return bool(np.equal(every.value(a), every.value(b)).all())
 
-    def _turning(self, where: Mask, loops: tuple[Var, ...]) -> RankSample:
+    def _sample_loops(self, where: Mask, loops: tuple[Var, ...]) -> RankSample:
         """Some of these ranks, each with all values of the loop variables."""
         key = where.tobytes(), loops
         if key not in self._inner:
@@ -120,9 +120,9 @@ class RankSample:
             self._inner[key] = inner
         return self._inner[key]
 
-    def _defined(self, part: Value | Cond) -> Any:
+    def _evaluate_or_zero(self, part: Value | Cond) -> Any:
         """Return the values of an expression; 0 where undefined: programs never evaluate it there."""
-        part = self._renamed(part)
+        part = self._name_columns(part)
         try:
             if isinstance(part, Cond):
                 return np.asarray(self._evaluator.mask(part))
@@ -132,7 +132,7 @@ class RankSample:
             points = ({name: int(column[k]) for name, column in columns.items()} for k in range(self.n))
             return np.array([_or_zero(part, point) for point in points], dtype=np.int64)
 
-    def _renamed(self, part: Any) -> Any:
+    def _name_columns(self, part: Any) -> Any:
         """An expression or condition with a variable for each column: bounded ones, and entries of arrays."""
 
         def change(e: Expr) -> Expr | None:

@@ -145,8 +145,8 @@ class _Sums:
             ):
                 offset = self._offset(a)
                 period, bound = self._number(m), self._number(c)
-                counted = self._counted(op, add(n, offset), period, bound)
-                return sub(counted, self._counted(op, offset, period, bound))
+                counted = self._count_below(op, add(n, offset), period, bound)
+                return sub(counted, self._count_below(op, offset, period, bound))
         raise no_rule(e)
 
     def of_product(self, factors: Sequence[Expr], n: Expr) -> Expr:
@@ -187,7 +187,7 @@ class _Sums:
     def _triangle(self, n: Expr) -> Expr:
         return quotient(mul(n, sub(n, Const(1))), Const(2), self.facts)
 
-    def _counted(self, op: str, n: Expr, period: Expr, bound: Expr) -> Expr:
+    def _count_below(self, op: str, n: Expr, period: Expr, bound: Expr) -> Expr:
         """How many numbers below n compare so with a bound, modulo a period."""
         turns = quotient(n, period, self.facts)
         if op == ">" and bound == Const(0):

@@ -110,7 +110,7 @@ class _Later:
         ending = operation(call.op).base in ENDING or call.op == "Request_free"
         ended = sorted(at for at in chosen if 0 <= at < len(live)) if ending else []
         late = [live[at] for at in ended if self._is_late(live[at])]
-        left = self._changed(call, live, ages, places) if any(map(self._is_late, live)) else call
+        left = self._renumber_ages(call, live, ages, places) if any(map(self._is_late, live)) else call
         awaits = any(not self._is_late(live[at]) for at in ended)
         yield from (*late, left) if awaits else (left, *late)
         gone = {at for at in ended if call.op == "Request_free" or not operation(live[at].op).flow_later}
@@ -119,7 +119,7 @@ class _Later:
     def _is_late(self, starting_call: Call) -> bool:
         return starting_call.node.op in self.late
 
-    def _changed(
+    def _renumber_ages(
         self, call: Call, live: list[Call], ages: tuple[int, ...], live_positions: list[int]
     ) -> Call:
         """The call with the ages that requests have when collectives make none."""

@@ -57,7 +57,7 @@ def resolve_wildcards(trace: Trace) -> Trace:
     matches = plan.certain()
     left = [event for event in plan.unnamed if id(event) not in matches]
     if left:
-        matches |= _executed(plan, [*left, *plan.starts])
+        matches |= _match_by_executing(plan, [*left, *plan.starts])
     resolved_events = {id(event): resolve_event(trace, event, matches[id(event)]) for event in plan.unnamed}
     trace, starts = name_starts(trace, plan.starts, matches)
     return replace(trace, nodes=[_exchange_nodes(node, resolved_events | starts) for node in trace.nodes])
@@ -135,7 +135,7 @@ class ExecutionPlan:
         return execution, None if execution.ended else diagnose(execution)
 
 
-def _executed(plan: ExecutionPlan, recorded: Collection[Event]) -> Matches:
+def _match_by_executing(plan: ExecutionPlan, recorded: Collection[Event]) -> Matches:
     report, steps = None, 0
     for policy, synchronous, keeps_senders, seed in _attempts(bool(plan.starts)):
         execution, problem = plan.execute(

@@ -147,14 +147,14 @@ class RankLowering:
                 return self._probe(call)
             case CallRole.COLLECTIVE:
                 return self._collective(call)
-        return self._other(call)
+        return self._lower_other(call)
 
     def _message(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         template = self._template(call)
         for _ in range(template.outside):
             self._account.add(call.op, Outcome.LOST, "a peer that is not in the result")
-        messages = self._received(call) if "message" in call.place.names else template.messages
+        messages = self._lower_probed_receive(call) if "message" in call.place.names else template.messages
         if messages or not template.outside:
             self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
         if row.flow_later:
@@ -190,7 +190,7 @@ class RankLowering:
         nbytes = sent_bytes(call.op, call, row.flow_later)
         return _CallTemplate(tuple(messages), outside, outcome, treatment, nbytes)
 
-    def _received(self, call: Call) -> list[SendMessage | RecvMessage]:
+    def _lower_probed_receive(self, call: Call) -> list[SendMessage | RecvMessage]:
         """Return the receive of a message that was probed."""
         size = call["count"] * getattr(call["datatype"], "size", 0)
         return [
@@ -210,7 +210,7 @@ class RankLowering:
 
     def _start_all(self, call: Call) -> list[LoweredAction]:
         """Start requests; a receive has the sender that this start names, if it does."""
-        requests = self._requests.at(ages(call))
+        requests = self._requests.of_ages(ages(call))
         unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
         named = (
             zip(call[STARTED_SOURCES], call[STARTED_TAGS], strict=True)
@@ -244,7 +244,7 @@ class RankLowering:
             marked = len(call["array_of_partitions"]) if "array_of_partitions" in call else 1
         self._account.add(call.op, Outcome.KEPT)
         result: list[LoweredAction] = []
-        for request in self._requests.at((call["request"],)):
+        for request in self._requests.of_ages((call["request"],)):
             before, request.ready = request.ready, request.ready + marked
             if before < request.partitions <= request.ready:
                 started = [self._exchange.start(message) for message in request.messages]
@@ -270,7 +270,7 @@ class RankLowering:
             self._requests.end(ages(call), freed=True)
             self._account.add(call.op, Outcome.KEPT, "no communication")
             return []
-        for request in self._requests.at(ages(call)):
+        for request in self._requests.of_ages(ages(call)):
             request.active = []
         self._account.add(call.op, Outcome.LOST, "nothing waits for what is cancelled")
         return []
@@ -285,7 +285,7 @@ class RankLowering:
             return self._collectives.blocking(call, self._exchange)
         return []
 
-    def _other(self, call: Call) -> list[LoweredAction]:
+    def _lower_other(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         self._collectives.neighbours.follow(call)
         if row.makes_request:

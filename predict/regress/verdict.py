@@ -122,10 +122,10 @@ class Verdict:
         return asdict(finding) | {
             "change": finding.change if isfinite(finding.change) else None,
             "detectable": detectable,
-            "result": self._result(finding),
+            "result": self._describe_result(finding),
         }
 
-    def _result(self, finding: Finding) -> str:
+    def _describe_result(self, finding: Finding) -> str:
         if finding in self.regressions:
             return "slower"
         return "faster" if finding in self.improvements else "as before"
@@ -163,7 +163,7 @@ def judge(
         sizes.append(window)
     tests = [(columns, name, r) for r in sizes for name, columns in _sets(runs, r, max_factors)]
     level = (1 - confidence) / len(tests)
-    findings = tuple(_finding(runs, name, columns, r, level) for columns, name, r in tests)
+    findings = tuple(_compare_runs(runs, name, columns, r, level) for columns, name, r in tests)
     return Verdict(findings, confidence, level, min_change)
 
 
@@ -179,7 +179,7 @@ def _sets(runs: Runs, nnew: int, max_factors: int | None) -> list[tuple[str, lis
     return total + single + ([(SEVERAL, several)] if len(several) > 1 else [])
 
 
-def _finding(runs: Runs, name: str, columns: list[int], nnew: int, level: float) -> Finding:
+def _compare_runs(runs: Runs, name: str, columns: list[int], nnew: int, level: float) -> Finding:
     chosen = runs.values[:, columns]
     values: npt.NDArray[np.float64] = chosen if name == SEVERAL else chosen.sum(axis=1, keepdims=True)
     split = len(values) - nnew

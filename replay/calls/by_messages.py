@@ -111,21 +111,23 @@ def _blocks(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock
     yield from (PeerBlock(p, counts[p if sends else own_rank], built) for p in _peers(event))
 
 
-def _gathered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
+def _gather_blocks(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     if sends != _is_root(event):
-        yield from _side(rank, event, sends, (event["root"],) if sends else _peers(event))
+        yield from _blocks_of_side(rank, event, sends, (event["root"],) if sends else _peers(event))
 
 
-def _scattered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
+def _scatter_blocks(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     if sends == _is_root(event):
-        yield from _side(rank, event, sends, _peers(event) if sends else (event["root"],))
+        yield from _blocks_of_side(rank, event, sends, _peers(event) if sends else (event["root"],))
 
 
-def _to_all(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
-    yield from _side(rank, event, sends, _peers(event))
+def _blocks_to_all(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
+    yield from _blocks_of_side(rank, event, sends, _peers(event))
 
 
-def _side(rank: RankReplay, event: AnyCall, sends: bool, peers: Sequence[int]) -> Iterator[PeerBlock]:
+def _blocks_of_side(
+    rank: RankReplay, event: AnyCall, sends: bool, peers: Sequence[int]
+) -> Iterator[PeerBlock]:
     """The pieces of a side. With MPI_IN_PLACE it is not given, and the other side has their places."""
     sides = ("send", "recv") if sends else ("recv", "send")
     side = next(side for side in sides if is_given(event, f"{side}type"))
@@ -149,14 +151,14 @@ ROUNDS: dict[str, Sequence[Pieces]] = {
     "Reduce_scatter_block": (_blocks,),
     "Scan": (_to_higher,),
     "Exscan": (_to_higher,),
-    "Gather": (_gathered,),
-    "Gatherv": (_gathered,),
-    "Scatter": (_scattered,),
-    "Scatterv": (_scattered,),
-    "Allgather": (_to_all,),
-    "Allgatherv": (_to_all,),
-    "Alltoall": (_to_all,),
-    "Alltoallv": (_to_all,),
+    "Gather": (_gather_blocks,),
+    "Gatherv": (_gather_blocks,),
+    "Scatter": (_scatter_blocks,),
+    "Scatterv": (_scatter_blocks,),
+    "Allgather": (_blocks_to_all,),
+    "Allgatherv": (_blocks_to_all,),
+    "Alltoall": (_blocks_to_all,),
+    "Alltoallv": (_blocks_to_all,),
 }
 """The collectives that become messages, with the exchanges each consists of. Neighbourhood and
 nonblocking collectives, MPI_Alltoallw and collectives of intercommunicators are issued as recorded."""

@@ -10,6 +10,7 @@ from scalatrace.replay.common.call_stats import Tally
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.transport.args import Status
 from scalatrace.replay.transport.base import Handle, Prepared, TransportBuffer
+from scalatrace.trace.query.requests import LiveRequests
 
 __all__ = ["LiveList", "LiveRequest", "PreparedCall"]
 
@@ -67,24 +68,12 @@ class PreparedCall:
     makers: Sequence[PreparedCall] = ()
 
 
-class LiveList:
-    """Live requests, oldest first. Lookups by age are lookups from the end.
-
-    Attributes:
-        items: the requests; always the same list object.
-    """
+class LiveList(LiveRequests[LiveRequest]):
+    """Live requests or matched messages of a replay, which must be there when a call names them."""
 
     def __init__(self, kind: str = "request") -> None:
+        super().__init__(lambda live: live.persistent)
         self.kind = kind
-        self.items: list[LiveRequest] = []
-
-    def __len__(self) -> int:
-        return len(self.items)
-
-    def add(self, live: LiveRequest) -> LiveRequest:
-        """Make `live` the newest."""
-        self.items.append(live)
-        return live
 
     def at(self, age: int) -> LiveRequest:
         """Return the request of an age.
@@ -92,23 +81,24 @@ class LiveList:
         Raises:
             ReplayError: there is no such request; the trace was edited, or the recorder was wrong.
         """
-        if not 0 <= age < len(self.items):
-            raise ReplayError(f"no live {self.kind} of age {age}; there are {len(self.items)}")
-        return self.items[-1 - age]
+        if lives := self.of_ages((age,)):
+            return lives[0]
+        raise ReplayError(f"no live {self.kind} of age {age}; there are {len(self)}")
 
     def newest(self, lives: Iterable[LiveRequest]) -> list[LiveRequest]:
         """Return the newest requests, oldest first, back to the oldest of these."""
         return self.items[min(self.items.index(live) for live in lives) :]
 
     def remove(self, gone: Iterable[LiveRequest]) -> list[LiveRequest]:
-        """Remove these requests; return those that were in the list."""
-        ended = list(dict.fromkeys(gone))
-        if ended and self.items[-len(ended) :] == ended:
-            del self.items[-len(ended) :]
-            return ended
-        ended_set = set(ended)
-        removed = [item for item in self.items if item in ended_set]
-        self.items[:] = [item for item in self.items if item not in ended_set]
+        """Remove these requests, whatever their ages are now; return those that were in the list."""
+        ended = dict.fromkeys(gone)
+        first = max(0, len(self) - len(ended))
+        if self.items[first:] == list(ended):  # most calls complete the newest
+            del self.items[first:]
+            return list(ended)
+        positions = [i for i, live in enumerate(self.items) if live in ended]
+        removed = [self.items[i] for i in positions]
+        self.drop(set(positions))
         return removed
 
     def swap(self, a: LiveRequest, b: LiveRequest) -> None:

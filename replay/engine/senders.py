@@ -5,6 +5,9 @@ the buffer is too small, or which is recorded with another count: mpi4py receive
 of any source, then Mrecv with the count of the message. The trace does say what is sent to this rank, in
 which order, and the length that each receive takes. The plan is an order in which all messages fit their
 receives, and no receive waits for a message that its sender sends later.
+
+The executor also chooses senders, but never by length: for it, loops in which only sizes change have equal
+iterations. It takes no choice back either, as a search for lengths that fit must.
 """
 
 from __future__ import annotations

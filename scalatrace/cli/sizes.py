@@ -109,12 +109,17 @@ def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
 
 
 def _read_all(paths: Sequence[str], args: argparse.Namespace) -> list[Trace | SymbolicTrace]:
-    from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.trace.io.container import is_symbolic
     from scalatrace.trace.io.reader import load_any
     from scalatrace.trace.model.trace import Trace
 
     sizes = TargetSizes.of(args)
-    load_plugins(args.plugin)
+    if args.plugin or any(
+        map(is_symbolic, paths)
+    ):  # importing the tool takes longer than reading most traces
+        from scalatrace.extrap.grid.plugins import load_plugins
+
+        load_plugins(args.plugin)
     traces = [load_any(path) for path in track(paths, "reading")]
     if (sizes is not None or args.param) and all(isinstance(trace, Trace) for trace in traces):
         option = "-P" if args.nprocs is not None else "--dims" if args.dims is not None else "--param"

@@ -102,18 +102,18 @@ class Families:
             members, offsets = np.arange(nprocs, dtype=np.int32), np.array([0, nprocs], dtype=np.int64)
             table = FamilyTable(None, None, offsets, members, offsets, members)
             if len(trace.ranks) < nprocs:
-                table.everyone = self._made([tuple(trace.ranks)], None)
+                table.everyone = self._make_table([tuple(trace.ranks)], None)
             return table
         if kind == "self":
             members = np.arange(nprocs, dtype=np.int32)
             offsets = np.arange(nprocs + 1, dtype=np.int64)
             return FamilyTable(members, np.zeros(nprocs, dtype=np.int32), offsets, members, offsets, members)
         if kind == "null":
-            return self._made([], None)
+            return self._make_table([], None)
         layout = trace.layout(index)
-        return self._made(layout.groups, layout.remote)
+        return self._make_table(layout.groups, layout.remote)
 
-    def _made(self, groups: list[tuple[int, ...]], remote: list[tuple[int, ...]] | None) -> FamilyTable:
+    def _make_table(self, groups: list[tuple[int, ...]], remote: list[tuple[int, ...]] | None) -> FamilyTable:
         nprocs = self._trace.nprocs
         instance, position = np.full(nprocs, -1, dtype=np.int32), np.full(nprocs, -1, dtype=np.int32)
         offsets, members = _flat(groups)
@@ -128,7 +128,7 @@ class Families:
             far = [()] * len(groups) if remote is None else remote
             joined = (sorted({*group, *other}) for group, other in zip(groups, far, strict=True))
             in_trace = dict.fromkeys(tuple(rank for rank in group if rank in ranks) for group in joined)
-            table.everyone = self._made(list(in_trace), None)
+            table.everyone = self._make_table(list(in_trace), None)
         return table
 
 

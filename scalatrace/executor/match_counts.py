@@ -98,17 +98,21 @@ def _count(lowering: MatchLowering) -> tuple[Ints, Ints, Ints]:
             )
         elif node.op is EngineOp.SENDRECV:
             received += kinds_by_rank(lowering, node, "peer2", "tag2")
-    starts = [row for rank in trace.ranks for row in _started(lowering, trace, rank)]
+    starts = [row for rank in trace.ranks for row in _count_started(lowering, trace, rank)]
     sent += [row for is_send, row in starts if is_send]
     received += [row for is_send, row in starts if not is_send]
-    messages = _pooled(sent)
+    messages = _sum_by_kind(sent)
     messages = messages[(messages[:, 2] >= 0) & (messages[:, 2] < trace.nprocs)]
     messages = messages[present[messages[:, 2]]]
     messages[:, [1, 2]] = messages[:, [2, 1]]  # by receiver
-    return messages, _known(_pooled(received), present), _known(_pooled(probed), present)
+    return (
+        messages,
+        _keep_receivable(_sum_by_kind(received), present),
+        _keep_receivable(_sum_by_kind(probed), present),
+    )
 
 
-def _known(receives: Ints, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
+def _keep_receivable(receives: Ints, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Ints:
     """Return the receives from any source, or from ranks that the trace has."""
     source = receives[:, 2]
     inside = (source >= 0) & (source < len(present))
@@ -116,7 +120,7 @@ def _known(receives: Ints, present: np.ndarray[tuple[int], np.dtype[np.bool_]]) 
     return result
 
 
-def _pooled(parts: list[Ints]) -> Ints:
+def _sum_by_kind(parts: list[Ints]) -> Ints:
     """Return the sums of rows with equal kinds."""
     if not parts:
         return np.zeros((0, 5), dtype=np.int64)
@@ -145,7 +149,7 @@ def kinds_by_rank(lowering: MatchLowering, node: LoweredTrace, peer: str, tag: s
         joint = np.unique(np.column_stack(varying), axis=0, return_inverse=True)[1] if varying else ranks * 0
         for number in range(int(joint.max(initial=-1)) + 1):
             members = ranks[joint.ravel() == number]
-            columns = [_values(quantity, int(members[0]), count) for quantity in quantities]
+            columns = [_values_of_rank(quantity, int(members[0]), count) for quantity in quantities]
             width = max(map(len, columns))
             rows, counts = np.unique(
                 np.column_stack([np.resize(column, width) for column in columns]), axis=0, return_counts=True
@@ -153,9 +157,9 @@ def kinds_by_rank(lowering: MatchLowering, node: LoweredTrace, peer: str, tag: s
             ranks_of_rows = np.repeat(members, len(rows))
             family, world, tags = np.tile(rows, (len(members), 1)).T
             fixed = [q.values is not None for q in quantities]
-            family = _own(quantities[0], ranks_of_rows) if fixed[0] else family
-            world = _own(quantities[1], ranks_of_rows) if fixed[1] else world
-            tags = _own(quantities[2], ranks_of_rows) if fixed[2] else tags
+            family = _values_of_ranks(quantities[0], ranks_of_rows) if fixed[0] else family
+            world = _values_of_ranks(quantities[1], ranks_of_rows) if fixed[1] else world
+            tags = _values_of_ranks(quantities[2], ranks_of_rows) if fixed[2] else tags
             times = np.tile(counts if varying else np.array([count]), len(members))
             yield np.column_stack(
                 (
@@ -168,13 +172,13 @@ def kinds_by_rank(lowering: MatchLowering, node: LoweredTrace, peer: str, tag: s
             )
 
 
-def _own(quantity: EngineQuantity, ranks: Ints) -> Ints:
+def _values_of_ranks(quantity: EngineQuantity, ranks: Ints) -> Ints:
     assert quantity.values is not None
     of_ranks: Ints = quantity.values[ranks]
     return of_ranks
 
 
-def _values(quantity: EngineQuantity, rank: int, count: int) -> Ints:
+def _values_of_rank(quantity: EngineQuantity, rank: int, count: int) -> Ints:
     """Return the values of a rank's executions, one where all are equal; 0 in place of those by rank."""
     if quantity.class_of is None:
         return np.array([0 if quantity.values is not None else quantity.value], dtype=np.int64)
@@ -184,7 +188,7 @@ def _values(quantity: EngineQuantity, rank: int, count: int) -> Ints:
     return np.resize(quantity.pool[quantity.offsets[number] : quantity.offsets[number + 1]], count)
 
 
-def _started(lowering: MatchLowering, trace: Trace, rank: int) -> Iterator[tuple[bool, Ints]]:
+def _count_started(lowering: MatchLowering, trace: Trace, rank: int) -> Iterator[tuple[bool, Ints]]:
     """Yield whether it is a send, and the row, of the persistent requests that a rank starts."""
     for _, call, n in started(trace, rank):
         row = operation(call.op)

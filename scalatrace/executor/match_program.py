@@ -154,7 +154,7 @@ class MatchLowering(ProgramLowering):
         fields["peer"] = constant(UNDEFINED)
         if self._blocking and row.makes_request and not row.flow_later:
             lowered.flags |= Flags.AWAITED
-        rooted = _rooted(row)
+        rooted = _root_flag(row)
         if rooted and "root" in parameters.names and not parameters.between_groups():
             lowered.flags |= rooted
             fields["peer"] = parameters.world_peers(
@@ -166,7 +166,7 @@ class MatchLowering(ProgramLowering):
         if repeat.varies:
             return False
         everyone = ranks_in(self.trace.ranks)
-        trips = np.unique(_each(repeat, self.trace.nprocs)[everyone])
+        trips = np.unique(_repeats_by_rank(repeat, self.trace.nprocs)[everyone])
         return len(trips) == 1 and int(trips[0]) >= MIN_EDGED_ITERATIONS
 
     def _repeats_itself(self, start: int) -> bool:
@@ -177,13 +177,13 @@ class MatchLowering(ProgramLowering):
             while around and around[-1][0] <= number:
                 around.pop()
             entered = around[-1][1] if around else once
-            times = _total(node.fields["repeat"], entered)
+            times = _total_repeats(node.fields["repeat"], entered)
             if times is None:
                 return False
             if node.op is EngineOp.SEQUENCE:
                 around.append((node.end, times))
             elif any(
-                quantity.varies and not _recurs(quantity, times)
+                quantity.varies and not _repeats_evenly(quantity, times)
                 for name, quantity in node.fields.items()
                 if name != "repeat"
             ):
@@ -191,11 +191,11 @@ class MatchLowering(ProgramLowering):
         return True
 
 
-def _each(quantity: EngineQuantity, nranks: int) -> Ints:
+def _repeats_by_rank(quantity: EngineQuantity, nranks: int) -> Ints:
     return np.full(nranks, quantity.value) if quantity.values is None else quantity.values
 
 
-def _recurs(quantity: EngineQuantity, times: Ints) -> bool:
+def _repeats_evenly(quantity: EngineQuantity, times: Ints) -> bool:
     """Return whether a quantity that varies takes the same values whenever it is taken so many times."""
     assert quantity.class_of is not None
     assert quantity.offsets is not None
@@ -204,11 +204,11 @@ def _recurs(quantity: EngineQuantity, times: Ints) -> bool:
     return bool(quantity.period) and not (times[taking_part] % lengths).any()
 
 
-def _total(repeat: EngineQuantity, entered: Ints) -> Ints | None:
+def _total_repeats(repeat: EngineQuantity, entered: Ints) -> Ints | None:
     """Return how often each rank runs a node in as many entries; None: that is not always the same."""
     if not repeat.varies:
-        return _each(repeat, len(entered)) * entered
-    if not _recurs(repeat, entered):
+        return _repeats_by_rank(repeat, len(entered)) * entered
+    if not _repeats_evenly(repeat, entered):
         return None
     assert repeat.class_of is not None
     assert repeat.offsets is not None
@@ -238,7 +238,7 @@ def _tag(parameters: Parameters, name: str) -> EngineQuantity:
     return constant(ANY_TAG) if tag_name is None else parameters.values(tag_name)
 
 
-def _rooted(row: Operation) -> int:
+def _root_flag(row: Operation) -> int:
     """Return the flag of collective calls in which ranks wait for the root alone, or only the root waits."""
     sends, recvs = row.sends, row.recvs
     if row.category is not Category.COLLECTIVE or sends is None or recvs is None:

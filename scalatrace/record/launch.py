@@ -155,7 +155,7 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     program = shutil.which(words[0])
     if program is None:
         raise UsageError(f"{words[0]}: no such program; check its path, or PATH")
-    options, placeholders = _filled(options), str(options.output)
+    options, placeholders = _fill_paths(options), str(options.output)
     _check_outputs(options)
     if not options.quiet and not launched_rank():
         _warn(program, words)
@@ -191,7 +191,7 @@ def _check_outputs(options: RecordOptions) -> None:
             check_output(options.report, "--report")
 
 
-def _filled(options: RecordOptions) -> RecordOptions:
+def _fill_paths(options: RecordOptions) -> RecordOptions:
     """Return the options with the values of placeholders in paths (placeholders.py)."""
     return replace(
         options,

@@ -54,12 +54,12 @@ def fit_jointly(fields: Sequence[Points]) -> list[Curve]:
     """
     mean = fields[0]
     forms = forms_for(mean.scales.shape[1], len(mean))
-    open_ = _open(forms, mean)
+    open_ = _find_rivals(forms, mean)
     if not open_:  # a single point, or one that is negative
         return [_constant(points) for points in fields]
     totals = {i: cost for i, (cost, _) in open_.items()}
     if len(fields) > 1 and len(open_) > 1:
-        for i, extra in zip(open_, _others([forms[i] for i in open_], fields[1:]), strict=True):
+        for i, extra in zip(open_, _costs_elsewhere([forms[i] for i in open_], fields[1:]), strict=True):
             totals[i] += extra
     best = min(open_, key=lambda i: (totals[i], i))
     solved = {i: fit for i, (_, fit) in open_.items()}
@@ -74,12 +74,12 @@ def _mean_curve(
     def curve(i: int, rivals: tuple[Curve, ...] = ()) -> Curve:
         fit, weight = solved[i], exp((totals[best] - totals[i]) / 2)
         coefficients = tuple(map(float, fit.coefficients))
-        return Curve(NAME, forms[i], coefficients, mean, _left_out(fit, mean), fit, weight, rivals)
+        return Curve(NAME, forms[i], coefficients, mean, _leave_one_out_error(fit, mean), fit, weight, rivals)
 
     return curve(best, tuple(curve(i) for i in totals if i != best))
 
 
-def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
+def _costs_elsewhere(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     """What each form costs the other fields on average, above what the best of them does."""
     costs = np.full((len(fields), len(forms)), inf)
     for indices, solutions in solve_all(forms, fields):
@@ -94,7 +94,7 @@ def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     return list(OTHERS * total / len(fields))
 
 
-def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Solved]]:
+def _find_rivals(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Solved]]:
     """The forms that cost at most RIVAL more than the best, the best first, with their costs and fits."""
     costs = np.full(len(forms), inf)
     place: dict[int, tuple[Solutions, int]] = {}
@@ -176,7 +176,7 @@ def _fields(form: Form, fields: Sequence[Points]) -> list[Curve]:
             curves.append(_constant(points))
         else:
             coefficients = tuple(map(float, fit.coefficients))
-            curves.append(Curve(NAME, form, coefficients, points, _left_out(fit, points), fit))
+            curves.append(Curve(NAME, form, coefficients, points, _leave_one_out_error(fit, points), fit))
     return curves
 
 
@@ -184,11 +184,11 @@ def _constant(points: Points) -> Curve:
     form = forms_for(points.scales.shape[1], 1)[0]
     fit = solve(form, points)
     assert fit is not None
-    deviation = _left_out(fit, points) if len(points) > 1 else 0.0
+    deviation = _leave_one_out_error(fit, points) if len(points) > 1 else 0.0
     return Curve(NAME, form, tuple(map(float, fit.coefficients)), points, deviation, fit)
 
 
-def _left_out(fit: Solved, points: Points) -> float:
+def _leave_one_out_error(fit: Solved, points: Points) -> float:
     """The root mean square of the leave-one-out errors, each as a part of its value."""
     size = np.maximum(np.abs(points.values), 1e-9 * np.abs(points.values).max() + TINY)
     return float(np.sqrt(np.mean(np.square(fit.left_out * points.errors / size))))

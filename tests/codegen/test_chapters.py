@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import load
 from scalatrace.codegen.generate import GenerateOptions, generate
-from support.generated import compiled
+from support.generated import FLOW, compiled
 from support.mpis import Mpi
 from support.running import record, scalatrace
 
@@ -60,7 +60,7 @@ def test_c(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
     source, again = tmp_path / "bench.c", tmp_path / "again.st"
     source.write_text(generate(load(trace), "c", GenerateOptions(compute_scale=0.01)).text)
-    record(mpi, 2, [compiled(mpi, source)], again, timeout=60).check()
+    record(mpi, 2, [compiled(mpi, source, flags=FLOW)], again, timeout=60).check()
     assert_same(mpi, chapter, trace, again)
 
 

@@ -120,7 +120,7 @@ def record_programs(mpi: Mpi, folder: Path, programs: Sequence[Program]) -> Reco
 def _follow(live: LiveRequests[Call], call: Call) -> list[Call]:
     """Let a call make and end requests. Return the calls that made those which it starts."""
     if call.op in STARTING:
-        return live.at(ages(call))
+        return live.of_ages(ages(call))
     if operation(call.op).makes_request:
         live.add(call)
     elif call.op in ENDING or call.op == "Request_free":

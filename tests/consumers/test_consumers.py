@@ -30,16 +30,16 @@ def assert_agreed(campaign: Campaign, programs: int) -> None:
 @pytest.mark.mpi
 def test_consumers_agree(openmpi: Mpi, tmp_path: Path) -> None:
     campaign = Campaign(openmpi, tmp_path, seed=1)
-    campaign.run(40, group=20)
-    assert_agreed(campaign, 40)
+    campaign.run(24, group=12)
+    assert_agreed(campaign, 24)
 
 
 @pytest.mark.mpi
 def test_consumers_agree_on_receives_from_any_source(openmpi: Mpi, tmp_path: Path) -> None:
     """Several at once, persistent ones, and Testany, which other consumers called deadlocks."""
     campaign = Campaign(openmpi, tmp_path, seed=2)
-    campaign.run(12, group=12, kinds=WILD)
-    assert_agreed(campaign, 12)
+    campaign.run(8, group=8, kinds=WILD)
+    assert_agreed(campaign, 8)
 
 
 @pytest.mark.slow

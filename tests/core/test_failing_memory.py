@@ -23,7 +23,6 @@ def driver() -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("sanitizers")
 @pytest.mark.parametrize("mode", [(), ("sticky",)], ids=["each", "each-and-all-later"])
 def test_an_allocation_fails(driver: Path, tmp_path: Path, mode: tuple[str, ...]) -> None:
     environment = {"ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}

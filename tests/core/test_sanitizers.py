@@ -33,7 +33,6 @@ int main() {
 
 
 @pytest.mark.slow  # `make sanitize` runs these and more
-@pytest.mark.xdist_group("sanitizers")
 def test_core_under_address_sanitizer() -> None:
     if reason := obstacle(ADDRESS):
         pytest.skip(reason)
@@ -42,7 +41,6 @@ def test_core_under_address_sanitizer() -> None:
     run(command, env={**os.environ, **environment(SHORT)}, cwd=ROOT, timeout=600).check()
 
 
-@pytest.mark.xdist_group("sanitizers")
 @pytest.mark.parametrize("sanitizer", SANITIZERS.values(), ids=SANITIZERS)
 def test_a_fault_is_reported(sanitizer: Sanitizer, tmp_path: Path) -> None:
     """The flags do what these tests need: a program with a fault fails."""

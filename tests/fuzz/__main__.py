@@ -27,7 +27,11 @@ def main() -> int:
         "--findings", type=Path, default=Path("fuzz-findings"), help="folder for their inputs"
     )
     parser.add_argument(
-        "--run", nargs="+", type=Path, metavar="FILE", help="only run these inputs of a target"
+        "--run",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="only run these inputs; of several targets, that whose name is a folder of the path",
     )
     parser.add_argument(
         "--quick", action="store_true", help="try fewer commands on each trace, to read more of them"
@@ -36,9 +40,14 @@ def main() -> int:
     args = parser.parse_args()
     targets = [TARGETS[name] for name in args.targets]
     if args.run:
-        return max(run_file(targets[0], path, args.trace_errors) for path in args.run)
+        return max(run_file(target_of(path, targets), path, args.trace_errors) for path in args.run)
     reports = campaign(targets, args.seconds, args.seed, args.findings, QUICK if args.quick else USUAL)
     return int(any(report.findings for report in reports))
+
+
+def target_of(path: Path, targets: list[Target]) -> Target:
+    """Return the target of an input."""
+    return next((target for target in targets if target.name in path.parts), targets[0])
 
 
 def run_file(target: Target, path: Path, raising: bool) -> int:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Container, Iterable
 from pathlib import Path
 from random import Random
 
@@ -17,13 +17,9 @@ from fuzz.steps import REFUSED, Step, Table, printed, refuse, stage
 from fuzz.targets import CORPUS, TARGETS, TESTS
 from scalatrace.errors import UsageError
 
-SECONDS = 12 / len(TARGETS)
+SECONDS = 12
 MAX_INPUT_BYTES = 100_000
-
-
-def slow_ones(names: Iterable[str], slow: Container[str]) -> list[object]:
-    """Return parameters, of which some are slow: all commands run on each of their inputs."""
-    return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in names]
+USED_BY_ALL_COMMANDS = ["trace", "stx"]
 
 
 def fuzzer(*words: str) -> subprocess.CompletedProcess[str]:
@@ -34,26 +30,33 @@ def fuzzer(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_mutated_files_are_read_or_refused(name: str, tmp_path: Path) -> None:
-    run = fuzzer("--targets", name, "--seconds", str(SECONDS), "--findings", str(tmp_path))
+def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
+    run = fuzzer("--seconds", str(SECONDS), "--findings", str(tmp_path))
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert all(re.search(rf"^{name} +[1-9]", run.stdout, re.MULTILINE) for name in TARGETS), run.stdout
+
+
+def test_inputs_that_failed_once() -> None:
+    run = fuzzer("--run", *map(str, sorted(CORPUS.glob("*/found/*"))))
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("name", TARGETS)
-def test_inputs_that_failed_once(name: str) -> None:
-    found = sorted(map(str, (CORPUS / name / "found").glob("*")))
-    if found:
-        run = fuzzer("--targets", name, "--run", *found)
-        assert run.returncode == 0, run.stdout + run.stderr
-
-
-@pytest.mark.parametrize("name", slow_ones(TARGETS, ("trace", "stx")))
-def test_seeds_are_accepted(name: str) -> None:
-    folder = CORPUS / name / "seeds"
-    run = fuzzer("--targets", name, "--run", *map(str, sorted(folder.glob(f"*{TARGETS[name].ending}"))))
-    outcomes = [line.rsplit(": ", 1)[-1] for line in run.stdout.splitlines()] or [OK]
-    assert set(outcomes) == {OK}, run.stdout + run.stderr
+@pytest.mark.parametrize(
+    "names",
+    [
+        [name for name in TARGETS if name not in USED_BY_ALL_COMMANDS],
+        pytest.param(USED_BY_ALL_COMMANDS, marks=pytest.mark.slow),
+    ],
+    ids="+".join,
+)
+def test_seeds_are_accepted(names: list[str]) -> None:
+    paths = [
+        str(path)
+        for name in names
+        for path in sorted((CORPUS / name / "seeds").glob(f"*{TARGETS[name].ending}"))
+    ]
+    run = fuzzer("--run", *paths)
+    assert [line.rsplit(": ", 1) for line in run.stdout.splitlines()] == [[path, OK] for path in paths]
 
 
 def test_inputs_are_small() -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import resource
-import subprocess
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -20,6 +18,7 @@ from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.compress import vec_of
 from support.filled import recorded
+from support.forked import CommandServer, Run
 
 MAX_BYTES = 1 << 30
 MAX_SECONDS = 60
@@ -35,12 +34,11 @@ ALL = (
 )  # fmt: skip
 
 
-class Run(NamedTuple):
-    """Exit status and output of a command."""
-
-    status: int
-    out: str
-    error: str
+@pytest.fixture(scope="module")
+def server() -> Iterator[CommandServer]:
+    """Run commands within limits of memory and time."""
+    with closing(CommandServer(MAX_BYTES, MAX_SECONDS)) as made:
+        yield made
 
 
 @pytest.fixture
@@ -52,32 +50,35 @@ def crafted(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def command(words: str, *paths: Path) -> Run:
-    """Run `scalatrace` with limits of memory and time; whatever it prints is harmless to a terminal."""
-
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_DATA, (MAX_BYTES, MAX_BYTES))
-        resource.setrlimit(resource.RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS + 1))
-
-    done = subprocess.run(
-        [sys.executable, "-m", "scalatrace", *words.split(), *map(str, paths)],
-        capture_output=True,
-        preexec_fn=limit,
-        check=False,
-    )
-    out, error = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
-    assert done.returncode in (0, 1, 2), error
-    assert "Traceback" not in error
-    assert not CONTROL.search(out + error), ascii(CONTROL.search(out + error))
-    return Run(done.returncode, out, error)
+Command = Callable[..., Run]
+Refused = Callable[..., str]
 
 
-def refused(words: str, *paths: Path) -> str:
-    """Return the one line with which a command refuses its input."""
-    run = command(words, *paths)
-    assert run.status == 1, run.out
-    assert run.error.count("\n") == 1
-    return run.error
+@pytest.fixture
+def command(server: CommandServer) -> Command:
+    """Return a function that runs a command; whatever that prints is harmless to a terminal."""
+
+    def run(words: str, *paths: Path) -> Run:
+        done = server.run([*words.split(), *paths])
+        assert done.status in (0, 1, 2), done.error
+        assert "Traceback" not in done.error
+        assert not CONTROL.search(done.out + done.error), ascii(CONTROL.search(done.out + done.error))
+        return done
+
+    return run
+
+
+@pytest.fixture
+def refused(command: Command) -> Refused:
+    """Return a function for the one line with which a command refuses its input."""
+
+    def run(words: str, *paths: Path) -> str:
+        done = command(words, *paths)
+        assert done.status == 1, done.out
+        assert done.error.count("\n") == 1
+        return done.error
+
+    return run
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def refused(words: str, *paths: Path) -> str:
         ("missing-entries.st", "parameter 'datatype' of Irecv: there is no datatype 0: the table has 0"),
     ],
 )
-def test_files_that_no_command_reads(name: str, reason: str, crafted: Path) -> None:
+def test_files_that_no_command_reads(name: str, reason: str, crafted: Path, refused: Refused) -> None:
     assert re.search(reason, refused("info", crafted))
 
 
@@ -117,13 +118,13 @@ def test_files_that_no_command_reads(name: str, reason: str, crafted: Path) -> N
         pytest.param("many-nodes.st", PAGE, marks=pytest.mark.slow),
     ],
 )
-def test_small_files_of_much(name: str, words: str, crafted: Path) -> None:
+def test_small_files_of_much(name: str, words: str, crafted: Path, command: Command) -> None:
     assert command(words, crafted).status == 0
 
 
 @pytest.mark.parametrize("name", ["many-ranks.st"])
 @pytest.mark.parametrize("words", ["stats --by rank", "check"])
-def test_ranks_are_not_counted_one_by_one(name: str, words: str, crafted: Path) -> None:
+def test_ranks_are_not_counted_one_by_one(name: str, words: str, crafted: Path, refused: Refused) -> None:
     assert "16777216 ranks execute 16777216 event nodes in all" in refused(words, crafted)
 
 
@@ -131,33 +132,39 @@ def test_ranks_are_not_counted_one_by_one(name: str, words: str, crafted: Path) 
 @pytest.mark.parametrize(
     "words", ["simulate --platform cluster", f"{PAGE} --platform cluster", "generate --to c"]
 )
-def test_what_needs_all_ranks_counts_them_first(name: str, words: str, crafted: Path) -> None:
+def test_what_needs_all_ranks_counts_them_first(
+    name: str, words: str, crafted: Path, refused: Refused
+) -> None:
     assert "the trace has 4 of 4194304 ranks" in refused(words, crafted)
 
 
 @pytest.mark.parametrize("name", ["many-ranks.st"])
 @pytest.mark.parametrize("words", ["matrix", "matrix --csv"])
-def test_a_matrix_of_too_many_ranks_is_refused(name: str, words: str, crafted: Path) -> None:
+def test_a_matrix_of_too_many_ranks_is_refused(
+    name: str, words: str, crafted: Path, refused: Refused
+) -> None:
     assert "the trace has 16,777,216 ranks (limit 4,194,304)" in refused(words, crafted)
 
 
 @pytest.mark.parametrize("name", ["overflowing-repeats.st"])
-def test_counts_beyond_floating_point_numbers_are_shown_by_their_order(name: str, crafted: Path) -> None:
+def test_counts_beyond_floating_point_numbers_are_shown_by_their_order(
+    name: str, crafted: Path, command: Command
+) -> None:
     assert re.search(r"events +1e1\d{3} ", command("info", crafted).out)
 
 
 @pytest.mark.parametrize("name", ["escapes.st"])
 @pytest.mark.parametrize("words", ALL)
-def test_names_do_not_control_the_terminal(name: str, words: str, crafted: Path) -> None:
+def test_names_do_not_control_the_terminal(name: str, words: str, crafted: Path, command: Command) -> None:
     command(words, crafted)
 
 
 @pytest.mark.parametrize("name", ["escapes.st"])
-def test_a_trace_of_escapes_equals_itself(name: str, crafted: Path) -> None:
+def test_a_trace_of_escapes_equals_itself(name: str, crafted: Path, command: Command) -> None:
     assert command("diff", crafted, crafted).status == 0
 
 
-def test_parts_that_would_be_merged_for_hours(tmp_path: Path) -> None:
+def test_parts_that_would_be_merged_for_hours(tmp_path: Path, refused: Refused) -> None:
     folder = tmp_path / "hang.parts"
     folder.mkdir()
     for name in ("rank-0.part", "rank-1.part"):
@@ -174,12 +181,12 @@ def test_parts_that_would_be_merged_for_hours(tmp_path: Path) -> None:
         ("deep.txt", "pack -o /dev/null"),
     ],
 )
-def test_texts_of_one_character(name: str, words: str, crafted: Path) -> None:
+def test_texts_of_one_character(name: str, words: str, crafted: Path, refused: Refused) -> None:
     refused(words, crafted)
 
 
 @pytest.mark.parametrize("name", ["deep.toml"])
-def test_a_policy_of_brackets(name: str, crafted: Path) -> None:
+def test_a_policy_of_brackets(name: str, crafted: Path, command: Command) -> None:
     run = command(f"record --policy {crafted} -- true")
     assert (run.status, run.error.count("\n")) == (2, 1)
     assert "nested too deeply" in run.error
@@ -209,7 +216,7 @@ def test_formulas_with_numbers_that_are_none(resolution: float, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["P", "a b", "x\x1b[31m", "__import__('os')"])
-def test_formulas_with_parameters_that_are_no_names(name: str, tmp_path: Path) -> None:
+def test_formulas_with_parameters_that_are_no_names(name: str, tmp_path: Path, refused: Refused) -> None:
     import msgpack
 
     payload = msgpack.unpackb(read_container(SYMBOLIC.read_bytes()).payload, strict_map_key=False)

@@ -13,6 +13,8 @@ import pytest
 
 from record.conftest import Builder
 from scalatrace import load
+from scalatrace.compilers.mpi import installed
+from scalatrace.record.shim import copy_shim, shim_for
 from support.mpis import Mpi
 
 pytestmark = pytest.mark.mpi
@@ -34,13 +36,15 @@ def as_user(
 
 
 @pytest.fixture(scope="module")
-def cache() -> Iterator[Path]:
-    """A cache of USER for all tests, since building the shim takes half a minute."""
+def cache(openmpi: Mpi) -> Iterator[Path]:
+    """A cache of USER for all tests, with the shim of this user, since building one takes half a minute."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("needs the rights to become other users")
     folder = Path(tempfile.mkdtemp(prefix="two-users-cache-"))
     try:
-        os.chown(folder, USER, USER)
+        copy_shim(shim_for(next(installed(openmpi.mpicc))), folder)
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, USER, USER)
         yield folder
     finally:
         shutil.rmtree(folder)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from scalatrace import load
 from support.mpis import Mpi
-from support.programs import PYTHON_SAMPLES, Sample, Workshop
+from support.programs import PYTHON_SAMPLES, Sample
 from support.running import mpirun, record, scalatrace
 
 pytestmark = pytest.mark.mpi
+Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
 
 PROGRAM = Path(__file__).with_name("chapters.py")
 CHAPTERS = (
@@ -57,6 +59,14 @@ def by_engine(names: Sequence[str], values: Sequence[object] = ()) -> list[objec
     ]
 
 
+@pytest.fixture(scope="module")
+def persistent(openmpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record the chapter of persistent requests on two ranks."""
+    trace = tmp_path_factory.mktemp("persistent") / "a.st"
+    record(openmpi, 2, [str(openmpi.python), PROGRAM, "persistent"], trace).check()
+    return trace
+
+
 def replay_and_record(mpi: Mpi, nprocs: int, trace: Path, *options: str) -> Path:
     again = trace.with_name("again.st")
     command = [*mpi.scalatrace(), "replay", trace, "--compute", "none", *options]
@@ -77,17 +87,14 @@ def test_chapters(openmpi_first: Mpi, chapter: str, engine: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(("sample", "engine"), by_engine([s.source for s in QUICK], QUICK))
-def test_samples(openmpi: Mpi, sample: Sample, engine: str, workshop: Workshop, tmp_path: Path) -> None:
-    trace = tmp_path / "a.st"
-    record(openmpi, 4, workshop.command(openmpi, sample), trace).check()
+def test_samples(openmpi: Mpi, sample: Sample, engine: str, recorded: Recorder, tmp_path: Path) -> None:
+    trace = Path(shutil.copy(recorded(openmpi, 4, sample)[0], tmp_path))
     assert_equal(openmpi, trace, replay_and_record(openmpi, 4, trace, "--verify", "--engine", engine))
 
 
 @pytest.mark.parametrize("engine", ["python", "compiled"])
-def test_the_report_of_a_replay(openmpi: Mpi, engine: str, tmp_path: Path) -> None:
-    trace = tmp_path / "a.st"
-    record(openmpi, 2, [str(openmpi.python), PROGRAM, "persistent"], trace).check()
-    command = [*openmpi.scalatrace(), "replay", trace, "--verify", "--json", "--engine", engine]
+def test_the_report_of_a_replay(openmpi: Mpi, engine: str, persistent: Path, tmp_path: Path) -> None:
+    command = [*openmpi.scalatrace(), "replay", persistent, "--verify", "--json", "--engine", engine]
     facts = json.loads(mpirun(openmpi, 2, command, cwd=tmp_path).check().stdout)
     assert facts["engine"] == engine
     assert facts["nprocs"] == 2
@@ -110,10 +117,8 @@ def test_a_replay_has_the_thread_level_of_the_program(mpi: Mpi, level: str, tmp_
     assert load(replay_and_record(mpi, 2, trace)).meta["thread-level"] == level
 
 
-def test_another_number_of_ranks_is_said_once(openmpi: Mpi, tmp_path: Path) -> None:
-    trace = tmp_path / "a.st"
-    record(openmpi, 2, [str(openmpi.python), PROGRAM, "persistent"], trace).check()
-    done = mpirun(openmpi, 3, [*openmpi.scalatrace(), "replay", trace], cwd=tmp_path)
+def test_another_number_of_ranks_is_said_once(openmpi: Mpi, persistent: Path, tmp_path: Path) -> None:
+    done = mpirun(openmpi, 3, [*openmpi.scalatrace(), "replay", persistent], cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.count("the trace is of 2 ranks, this is 3") == 1
     assert "Traceback" not in done.stderr

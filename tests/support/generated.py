@@ -9,9 +9,11 @@ from support.mpis import Mpi
 from support.running import Argument, run
 from support.sanitizers import ADDRESS, obstacle
 
-__all__ = ["CHECKS", "STRICT", "compiled"]
+__all__ = ["CHECKS", "FLOW", "STRICT", "compiled"]
 
-STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
+STRICT = ("-O0", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
+FLOW = ("-O1", *STRICT[1:])
+"""Also warns of what follows from the flow of values, and takes more than twice as long."""
 CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
 
 _DEFAULTS = """\

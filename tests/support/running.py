@@ -6,13 +6,19 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from support.mpis import Mpi
+from support.forked import CommandServer
+from support.mpis import PRELOAD_VARIABLE, Mpi
 
 Argument = str | Path
+
+READING = frozenset({"check", "diff", "info", "matrix", "show", "stats", "verify"})
+"""Commands that start no process and have little to do, but to import modules."""
 
 
 @dataclass(frozen=True)
@@ -107,4 +113,12 @@ def record(
 def scalatrace(mpi: Mpi, *argv: Argument, cwd: Path | None = None, timeout: float = 120) -> Finished:
     """Run a scalatrace command as a single process, never under a sanitizer: it has a budget of memory."""
     env = {name: value for name, value in mpi.environment().items() if name != "SCALATRACE_CORE"}
+    if argv and argv[0] in READING and str(mpi.python) == sys.executable and PRELOAD_VARIABLE not in env:
+        return Finished(*_command_server().run(argv, env, cwd, timeout))
     return run([*mpi.scalatrace(), *argv], env=env, cwd=cwd, timeout=timeout)
+
+
+@cache
+def _command_server() -> CommandServer:
+    """Return the server of this process, which ends with it."""
+    return CommandServer()

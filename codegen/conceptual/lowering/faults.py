@@ -172,7 +172,7 @@ class _FaultSimulation:
             stuck = stuck + 1 if before == self.left else 0
         if ready:
             raise self._deadlock(sorted(ready))
-        return self._unreceived()
+        return self._note_unreceived()
 
     def _advance(self, rank: int, task: _Task) -> bool:
         """Let a rank go on as far as it can; whether it got to its end."""
@@ -190,7 +190,7 @@ class _FaultSimulation:
             return self._transfer(rank, task, event)
         if isinstance(event, e.WaitEvent):
             waits, task.waits = task.waits, []
-            return lambda: all(map(self._matched, waits))
+            return lambda: all(map(self._receive_matches, waits))
         if isinstance(event, (e.Barrier, e.Bcast, e.Alltoall, e.Alltoallv, e.Reduction)):
             return self._collective(rank, task, event)
         return None
@@ -203,11 +203,11 @@ class _FaultSimulation:
         receive = _PendingReceive(channel, self.posted[channel], event)
         self.posted[channel] += event.count
         if not event.asynchronous:
-            return lambda: self._matched(receive)
+            return lambda: self._receive_matches(receive)
         task.waits.append(receive)
         return None
 
-    def _matched(self, receive: _PendingReceive) -> bool:
+    def _receive_matches(self, receive: _PendingReceive) -> bool:
         channel, first, event = receive
         sent = self.sent[channel]
         for send in sent.from_(first, event.count):
@@ -232,11 +232,11 @@ class _FaultSimulation:
 
     def _deadlock(self, ranks: list[int]) -> ProgramError:
         first = self.tasks[ranks[0]].at
-        shown = "; ".join(self._waiting(rank) for rank in ranks[:4])
+        shown = "; ".join(self._describe_wait(rank) for rank in ranks[:4])
         more = f" and {len(ranks) - 4} more tasks likewise" if len(ranks) > 4 else ""
         return ProgramError(f"this never ends: {shown}{more}", first.place if first else SourcePlace())
 
-    def _waiting(self, rank: int) -> str:
+    def _describe_wait(self, rank: int) -> str:
         event = self.tasks[rank].at
         assert event is not None
         awaited = "for others"
@@ -247,7 +247,7 @@ class _FaultSimulation:
             awaited = "for the completion of its messages"
         return f"task {rank} waits {awaited} (line {event.place.line})"
 
-    def _unreceived(self) -> list[Note]:
+    def _note_unreceived(self) -> list[Note]:
         result = []
         for channel, sent in self.sent.items():
             if len(sent) > self.posted[channel]:

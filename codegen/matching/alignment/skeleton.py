@@ -20,9 +20,8 @@ def skeleton(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
     """A trace of one rank whose walk is the symbols; the smaller of two.
 
     Args:
-        frames: a call stack for each symbol. Where iterations end can be seen from the lines in it, or, where
-        calls
-            of several ranks are mixed, better without them.
+        frames: a call stack for each symbol. Where iterations end can be seen from the lines in it, or better
+            without them, where calls of several ranks are mixed.
     """
     named = _compress_symbols(symbols, frames)
     plain = _compress_symbols(symbols, [(f"symbol {i}",) for i in range(len(frames))])

@@ -58,19 +58,19 @@ def _uses(trace: Trace) -> dict[int, set[str]]:
     ]
     for event in trace.leaves():
         for i, name in strings[event.op]:
-            for index in _values(event.params[i]):
+            for index in _sampled_values(event.params[i]):
                 if index in names:
                     names[index].add(name)
     return names
 
 
-def _values(param: Param) -> Iterator[int]:
+def _sampled_values(param: Param) -> Iterator[int]:
     """Return the first values of a parameter, of each group of ranks."""
     for vec in vecs(param.value if isinstance(param, Peer) else param):
-        yield from _first(vec)
+        yield from _first_values(vec)
 
 
-def _first(vec: Vec) -> Iterable[int]:
+def _first_values(vec: Vec) -> Iterable[int]:
     return (vec.constant,) if vec.constant is not None else islice(vec, MAX_STRINGS)
 
 

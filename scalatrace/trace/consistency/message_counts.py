@@ -92,29 +92,31 @@ class _ReceivedMessages:
     def add(self, receive: CountedMessage, n: int) -> int:
         """Take n messages for a receive; return how many are missing."""
         taken = self._taken.setdefault(receive, Counter())
-        for key in self._fitting(receive) if n else ():
+        for key in self._find_fitting(receive) if n else ():
             if n and self._left[key]:
                 matched_count = min(n, self._left[key])
                 self._left[key] -= matched_count
                 taken[key] += matched_count
                 n -= matched_count
-        while n and (path := self._augmenting(receive)):
+        while n and (path := self._find_augmenting_path(receive)):
             n -= self._shift(receive, path, n)
         return n
 
-    def _fitting(self, receive: CountedMessage) -> list[CountedMessage]:
+    def _find_fitting(self, receive: CountedMessage) -> list[CountedMessage]:
         """Return the messages that a receive with a wildcard takes."""
         if receive.source != ANY_SOURCE:
             return self._by_source.get(receive.source, [])
         return self._arriving if receive.tag == ANY_TAG else self._by_tag.get(receive.tag, [])
 
-    def _augmenting(self, receive: CountedMessage) -> list[tuple[CountedMessage, CountedMessage | None]]:
+    def _find_augmenting_path(
+        self, receive: CountedMessage
+    ) -> list[tuple[CountedMessage, CountedMessage | None]]:
         """A shortest path to a message that is left: each message, and the receive that gives it up."""
         before: dict[CountedMessage, tuple[CountedMessage, CountedMessage]] = {}
         queue = deque([receive])
         while queue:
             flow_node = queue.popleft()
-            for key in self._fitting(flow_node):
+            for key in self._find_fitting(flow_node):
                 if self._left[key]:
                     path: list[tuple[CountedMessage, CountedMessage | None]] = [(key, None)]
                     while flow_node != receive:

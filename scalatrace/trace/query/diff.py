@@ -92,7 +92,7 @@ def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Differ
     equal_calls = _equal_as_stored(left, right, untimely=True)
     of_calls, of_times = list[Difference](), list[Difference]()
     for rank in left.ranks:
-        for result, is_of_times in _first(left, right, rank, frozenset(ignore), equal_calls):
+        for result, is_of_times in _find_first(left, right, rank, frozenset(ignore), equal_calls):
             (of_times if is_of_times else of_calls).append(result)
     return of_calls or of_times
 
@@ -115,7 +115,7 @@ def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:
     return left.nodes == right.nodes and (left.stats, left.preds) == (right.stats, right.preds)
 
 
-def _first(
+def _find_first(
     left: Trace, right: Trace, rank: int, ignore: frozenset[str], equal_calls: bool
 ) -> Iterator[tuple[Difference, bool]]:
     """Yield the first difference of a rank, if there is one, and whether it is one of times alone.
@@ -171,13 +171,13 @@ class _CallComparison:
         self.comms = CommMatcher(lambda n: describe(left, n, rank), lambda n: describe(right, n, rank))
 
     def __call__(self, a: Call, b: Call) -> bool:
-        return self._known_or((a.place, a.values, b.place, b.values), lambda: self.compare(a, b))
+        return self._is_known_or_equal((a.place, a.values, b.place, b.values), lambda: self.compare(a, b))
 
     def times(self, a: Call, b: Call) -> bool:
         """Return whether calls have the same statistics."""
-        return self._known_or((a.place, a.pred, b.place, b.pred), lambda: self.same_times(a, b))
+        return self._is_known_or_equal((a.place, a.pred, b.place, b.pred), lambda: self.same_times(a, b))
 
-    def _known_or(self, pair: Any, compare: Callable[[], bool]) -> bool:
+    def _is_known_or_equal(self, pair: Any, compare: Callable[[], bool]) -> bool:
         """Return whether a pair is in the cache, or is equal and then added to it."""
         if pair in self.known:
             return True
@@ -204,7 +204,9 @@ class _CallComparison:
     def parameter(self, a: Call, b: Call, name: str, kind: Kind, x: int, y: int) -> bool:
         if kind is not Kind.ARRAY:
             return self.value(kind, x, y)
-        return self.array(a, b, x, y) or (name == REQUESTS and a.op in COMPLETE_ONE and _same_one(a, b))
+        return self.array(a, b, x, y) or (
+            name == REQUESTS and a.op in COMPLETE_ONE and _complete_the_same(a, b)
+        )
 
     def value(self, kind: Kind, x: int, y: int) -> bool:
         if kind is Kind.INT or kind is Kind.PEER or x < SPECIAL_MAX or y < SPECIAL_MAX:
@@ -220,7 +222,7 @@ class _CallComparison:
         return self.left.array(x, a.place.own(a.values)) == self.right.array(y, b.place.own(b.values))
 
 
-def _same_one(a: Call, b: Call) -> bool:
+def _complete_the_same(a: Call, b: Call) -> bool:
     """Whether two calls complete the same request of the same ones, of which others may be null on one side.
 
     A request that a call does not complete has no part in it, and a replay keeps those out that are complete

@@ -53,7 +53,7 @@ def counted_calls(
     vecs, limit = [vec_at(place, param) for param in event.params], MAX_GROUPS
     for i, name in enumerate(place.names):
         if not matters(place.op.name, name):
-            vecs[i] = Vec(_first(place, vecs[i]))
+            vecs[i] = Vec(_first_value(place, vecs[i]))
     for listed, (values, n) in enumerate(grouped(vecs, times)):
         if values is None:
             raise FormatError(ended(place))
@@ -69,7 +69,7 @@ def counted_calls(
         yield Call(place, place.decoded(values), -1), n
 
 
-def _first(place: CompiledEvent, vec: Vec) -> int:
+def _first_value(place: CompiledEvent, vec: Vec) -> int:
     for value in vec:
         return value
     raise FormatError(ended(place))

@@ -9,7 +9,7 @@ thread created, of which no call of this thread has completed; a request of anot
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
@@ -179,7 +179,7 @@ def _uses_of_thread(walk: Iterator[Call], made_by_thread: dict[int, list[Call]])
 
     def creator_of(name: int) -> Call | None:
         if not is_foreign(name):
-            of_thread = live.at((name,))
+            of_thread = live.of_ages((name,))
             return of_thread[0] if of_thread else None
         thread, ordinal = foreign.resolve(name)
         of_others = made_by_thread.get(thread, [])
@@ -289,33 +289,43 @@ class LiveRequests(Generic[T]):
 
     Args:
         is_persistent: whether a request is left when it is completed.
+
+    Attributes:
+        items: the requests; always the same list object.
     """
 
     def __init__(self, is_persistent: Callable[[T], bool]) -> None:
         self._is_persistent = is_persistent
-        self.live: list[T] = []
+        self.items: list[T] = []
 
-    def add(self, request: T) -> None:
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def add(self, request: T) -> T:
         """Add the newest request."""
-        self.live.append(request)
+        self.items.append(request)
+        return request
 
-    def at(self, ages: Sequence[int]) -> list[T]:
+    def of_ages(self, ages: Sequence[int]) -> list[T]:
         """Return the requests of these ages; null requests and such as no recorded call made are left out."""
-        return [self.live[position] for position in self._positions(ages)]
+        return [self.items[position] for position in self._positions(ages)]
 
     def end(self, ages: Sequence[int], freed: bool) -> list[T]:
         """Remove completed (unless persistent) or freed requests, and return them; ages are those before."""
         positions = self._positions(ages)
-        result = [self.live[i] for i in positions]
-        ended = {i for i in positions if freed or not self._is_persistent(self.live[i])}
-        if ended:
-            first = min(ended)
-            later = enumerate(self.live[first:], first)
-            self.live[first:] = [request for i, request in later if i not in ended]
+        result = [self.items[i] for i in positions]
+        self.drop({i for i in positions if freed or not self._is_persistent(self.items[i])})
         return result
 
+    def drop(self, positions: Collection[int]) -> None:
+        """Remove the requests at these positions, of which 0 is the oldest."""
+        if positions:
+            first = min(positions)
+            later = enumerate(self.items[first:], first)
+            self.items[first:] = [request for i, request in later if i not in positions]
+
     def _positions(self, ages: Sequence[int]) -> list[int]:
-        n = len(self.live)
+        n = len(self.items)
         return [n - 1 - age for age in ages if 0 <= age < n]
 
 
@@ -327,7 +337,7 @@ class _Live:
 
     def started(self, call: Call) -> Sequence[Call]:
         """Return the calls that created the requests which a Start starts."""
-        return [request for request in self._requests.at(ages(call)) if _is_persistent(request)]
+        return [request for request in self._requests.of_ages(ages(call)) if _is_persistent(request)]
 
     def follow(self, call: Call) -> Sequence[Call]:
         """Make, end or free requests as a call does; return the calls that created those it completes."""
@@ -341,7 +351,7 @@ class _Live:
 
     def names(self) -> list[tuple[CompiledEvent, tuple[int, ...]]]:
         """Return the places and values of the calls that created the live requests."""
-        return [(creator.place, creator.values) for creator in self._requests.live]
+        return [(creator.place, creator.values) for creator in self._requests.items]
 
 
 @cache

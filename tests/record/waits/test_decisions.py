@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,16 +17,28 @@ from support.running import Finished, record, run, scalatrace
 pytestmark = pytest.mark.mpi
 TIMEOUT_S = 120
 LIMIT_S = 1
+Untraced = Callable[[Mpi, int], Finished]
 EACH = -1
 """Delayed rank: each, by its number times."""
 
 
-@pytest.fixture
-def delays(mpi: Mpi, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def delays(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the library that delays the tracer's calls."""
-    library = tmp_path / "delays.so"
+    library = tmp_path_factory.mktemp("delays") / "delays.so"
     run([mpi.mpicc, "-shared", "-fPIC", "-o", library, PROGRAMS / "delays.c"], env=mpi.environment()).check()
     return library
+
+
+@pytest.fixture(scope="module")
+def untraced(build: Builder, tmp_path_factory: pytest.TempPathFactory) -> Untraced:
+    """Return a function for the run of wildcards.c without the tracer; one run for each number of ranks."""
+
+    @cache
+    def run_once(mpi: Mpi, nprocs: int) -> Finished:
+        return plain(mpi, nprocs, [build(mpi, "wildcards.c")], tmp_path_factory.mktemp("untraced"))
+
+    return run_once
 
 
 def _delayed(library: Path, call: str, rank: int, ms: int) -> dict[str, str]:
@@ -37,10 +51,10 @@ def _delayed(library: Path, call: str, rank: int, ms: int) -> dict[str, str]:
     }
 
 
-def _said(done: Finished, untraced: Finished) -> list[str]:
+def _said(done: Finished, expected: Finished) -> list[str]:
     """Check that the program did the same. Return the tracer's lines."""
-    assert done.returncode == untraced.returncode == 0, done.stderr
-    assert sorted_lines(done) == sorted_lines(untraced)
+    assert done.returncode == expected.returncode == 0, done.stderr
+    assert sorted_lines(done) == sorted_lines(expected)
     return [line for line in done.stderr.splitlines() if line.startswith("scalatrace: rank")]
 
 
@@ -52,7 +66,7 @@ def _start_limit_s(nprocs: int) -> int:
 @pytest.mark.parametrize("nprocs", [3, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rank", [0, 1, EACH])
 def test_late_ranks_in_init(
-    mpi: Mpi, nprocs: int, rank: int, build: Builder, delays: Path, tmp_path: Path
+    mpi: Mpi, nprocs: int, rank: int, build: Builder, delays: Path, untraced: Untraced, tmp_path: Path
 ) -> None:
     """One rank is later than the limit: nothing is recorded. Limits count from the last arrival."""
     limit_s = _start_limit_s(nprocs)
@@ -60,14 +74,16 @@ def test_late_ranks_in_init(
     delay_ms = 700 * limit_s // (1 if nprocs == 3 else 4) if rank == EACH else 3000 * limit_s
     env = _delayed(delays, "PMPI_Comm_rank", rank, delay_ms)
     done = record(mpi, nprocs, program, trace, env=env, timeout=TIMEOUT_S)
-    lines = _said(done, plain(mpi, nprocs, program, tmp_path))
+    lines = _said(done, untraced(mpi, nprocs))
     assert trace.exists() == (rank == EACH)
     assert all("nothing is recorded" in line for line in lines)
     assert (len(lines) > 0) == (rank != EACH)
 
 
 @pytest.mark.parametrize("first_is_recorded", [True, False])
-def test_ranks_without_a_tracer(mpi: Mpi, first_is_recorded: bool, build: Builder, tmp_path: Path) -> None:
+def test_ranks_without_a_tracer(
+    mpi: Mpi, first_is_recorded: bool, build: Builder, untraced: Untraced, tmp_path: Path
+) -> None:
     """No message of the tracer comes into a receive of the program, and collectives match."""
     program, trace = build(mpi, "wildcards.c"), tmp_path / "a.st"
     recorded = [*mpi.recorder(), "-o", trace, "--", program]
@@ -77,7 +93,7 @@ def test_ranks_without_a_tracer(mpi: Mpi, first_is_recorded: bool, build: Builde
         env={**mpi.environment(), "SCALATRACE_WAIT_LIMIT": str(LIMIT_S)},
         timeout=TIMEOUT_S,
     )
-    lines = _said(done, plain(mpi, 3, [program], tmp_path))
+    lines = _said(done, untraced(mpi, 3))
     assert len(lines) == (1 if first_is_recorded else 2)
     assert not trace.exists()
 
@@ -87,13 +103,13 @@ def test_ranks_without_a_tracer(mpi: Mpi, first_is_recorded: bool, build: Builde
 )
 @pytest.mark.parametrize("nprocs", [4, pytest.param(16, marks=pytest.mark.slow)])
 def test_late_ranks_after_it(
-    mpi: Mpi, nprocs: int, call: str, build: Builder, delays: Path, tmp_path: Path
+    mpi: Mpi, nprocs: int, call: str, build: Builder, delays: Path, untraced: Untraced, tmp_path: Path
 ) -> None:
     """Longer than the limit: the others wait, since all take part."""
     program, trace = [build(mpi, "wildcards.c")], tmp_path / "a.st"
-    env = _delayed(delays, call, 1, 500 if call == "PMPI_Isend" else 1500 * LIMIT_S)
+    env = _delayed(delays, call, 1, 500 if call == "PMPI_Isend" else 1100 * LIMIT_S)
     done = record(mpi, nprocs, program, trace, env=env, timeout=TIMEOUT_S)
-    assert _said(done, plain(mpi, nprocs, program, tmp_path)) == []
+    assert _said(done, untraced(mpi, nprocs)) == []
     assert len(load(trace).ranks) == nprocs
 
 
@@ -107,14 +123,14 @@ def test_late_ranks_after_it(
     ],
 )
 def test_late_ranks_in_finalize(
-    mpi: Mpi, rank: int, call: str, build: Builder, delays: Path, tmp_path: Path
+    mpi: Mpi, rank: int, call: str, build: Builder, delays: Path, untraced: Untraced, tmp_path: Path
 ) -> None:
     """Later than the limit of MPI_Finalize, at each message: the parts of all ranks are left."""
     program, trace = [build(mpi, "wildcards.c")], tmp_path / "a.st"
     env = _delayed(delays, call, rank, 1700)
     env |= {"SCALATRACE_RANK_LIMIT": "1", "SCALATRACE_WAIT_LIMIT": "10"}
     done = record(mpi, 4, program, trace, env=env, timeout=TIMEOUT_S)
-    _said(done, plain(mpi, 4, program, tmp_path))
+    _said(done, untraced(mpi, 4))
     if not trace.exists():
         merged = scalatrace(mpi, "merge", f"{trace}.parts", "-o", tmp_path / "merged.st").check()
         assert "4 of 4 ranks" in merged.stdout

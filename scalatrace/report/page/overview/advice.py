@@ -78,9 +78,9 @@ def advice_of(
         late = tuple(_late(summary, basis, computing, prediction))
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
-            entries += _waiting(calls, basis, name, kind, prediction, more)
-        entries += _computing(computing, basis)
-        entries += _polling(calls, basis)
+            entries += _advise_on_waiting(calls, basis, name, kind, prediction, more)
+        entries += _advise_on_computation(computing, basis)
+        entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
     entries += _small(sizes, calls, basis, prediction)
     entries.sort(key=lambda entry: -entry.share)
@@ -139,7 +139,7 @@ SIMULATED = {
 }
 
 
-def _computing(computing: Sequence[Computing], basis: TimeBasis) -> Iterator[Advice]:
+def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> Iterator[Advice]:
     """Yield the longest computation between two calls, if it is a good part of the time."""
     if not computing:
         return
@@ -222,7 +222,7 @@ def _per_rank(ns: float, basis: TimeBasis, *, is_sum: bool = True) -> str:
     return f"{time(ns / basis.nranks)} per rank, {share(ns, basis.whole_ns)} of the run"
 
 
-def _waiting(
+def _advise_on_waiting(
     calls: list[TreeNode],
     basis: TimeBasis,
     name: str,
@@ -253,7 +253,7 @@ def _waiting(
     yield Advice(name, TITLES[name], text, waits / basis.whole_ns, numbers, most.number)
 
 
-def _polling(calls: list[TreeNode], basis: TimeBasis) -> Iterator[Advice]:
+def _advise_on_polling(calls: list[TreeNode], basis: TimeBasis) -> Iterator[Advice]:
     polls = [leaf for leaf in calls if leaf.op in POLLING]
     times = [leaf.comm_ns for leaf in polls]
     time = sum(times)
