@@ -17,6 +17,7 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
+from scalatrace.extrap.alignment.unrolling import unroll_loops
 from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit import searched
@@ -276,8 +277,25 @@ class Fitter:
         return None
 
     def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
-        self._fitted = self.all_events(nodes, self._outside)
+        """Return the rules of nodes; short loops around calls without rules are unrolled."""
+        try:
+            self._fitted = self.all_events(nodes, self._outside)
+        except NoFormulaError:
+            unrolled = unroll_loops(nodes, self._without_rules(nodes), lambda point: self.run_of[point][1])
+            if unrolled is None:
+                raise
+            return self._rules(unrolled)
         return self._ruled(nodes)
+
+    def _without_rules(self, nodes: Sequence[Aligned]) -> set[int]:
+        """Return the events without rules, by identity."""
+        return {
+            id(event)
+            for failed, events, results in self._failed
+            if failed is nodes
+            for (event, _), result in zip(events, results, strict=True)
+            if isinstance(result, NoFormulaError)
+        }
 
     def _ruled(self, nodes: Sequence[Aligned]) -> tuple[Rule, ...]:
         """Return the rules of all nodes, of which the events are fitted."""
