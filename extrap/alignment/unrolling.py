@@ -87,7 +87,9 @@ def _select(node: Aligned, kept: dict[int, Mask], rank_of: RankOf) -> Aligned:
         repeat = vec_of(repeats[chosen].tolist())
         nodes[point] = replace(local, repeat=repeat, entry_count=int(chosen.sum()), runs=runs)
         if local.event is not None:
-            params = tuple(_select_values(param, inside[point], rank_of(point)) for param in local.event.params)
+            params = tuple(
+                _select_values(param, inside[point], rank_of(point)) for param in local.event.params
+            )
             nodes[point] = replace(nodes[point], event=replace(local.event, params=params))
     children = (_select(child, inside, rank_of) for child in node.children)
     return Aligned(node.key, nodes, tuple(child for child in children if child.nodes))

@@ -38,6 +38,7 @@ from scalatrace.extrap.fit.held_out import (
     misprediction_error,
 )
 from scalatrace.extrap.fit.lists.array_forms import ArrayForm, array_form
+from scalatrace.extrap.fit.lists.neighbour_counts import fit_neighbour_count
 from scalatrace.extrap.fit.lists.neighbour_lists import fit_neighbour_arrays
 from scalatrace.extrap.fit.lists.open_requests import Path, fit_open_requests, open_requests
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
@@ -201,10 +202,6 @@ class Fitter:
             if not self._accept:
                 raise
         return find(self._accepting)
-
-    @cached_property
-    def _of_lists(self) -> _Spaces:
-        return _Spaces(self.space.variant(partners=False, lists=True))
 
     @cached_property
     def _of_torus(self) -> _Spaces:
@@ -434,14 +431,13 @@ class Fitter:
 
     def _repeat_found(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
+        if (counted := fit_neighbour_count(self.space, samples)) is not None:
+            return self._found("repeat", node, samples, around, counted)
         field = self._fit(samples, around, self._of_partners, repeats=True)
         if field is None and None in samples.values():
             zeros = {point: NO_TRIP if value is None else value for point, value in samples.items()}
             field = self._fit(zeros, around, self._of_partners)
             samples = samples if field is None else zeros
-        if field is None or not _is_determined(field) or _may_count_neighbours(field):
-            of_lists = self._fit(samples, around, self._of_lists, repeats=True)
-            field = of_lists if of_lists is not None and _is_better(of_lists, field) else field
         return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
@@ -639,8 +635,6 @@ class Fitter:
             if name in REQUESTS and (opened := self._open_requests(node, at, samples, inside)) is not None:
                 return opened
             by_value = self._fit(samples, inside)
-            if by_value is None or not _is_determined(by_value):
-                by_value = self._fit(samples, inside, self._of_lists) or by_value
             if by_value is not None:
                 return self._found(name, node, samples, inside, by_value, kind)
         samples = self._samples(node, at, kind)
@@ -873,21 +867,6 @@ def _with_known_sizes(part: Part) -> Part:
 
 def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
-
-
-def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
-    """Whether the field has formulas of classes, not only constants, which one of neighbours may replace."""
-    if isinstance(field, _Mispredicted) or len(field.parts) < 2:
-        return False
-    return any(not isinstance(one, Const) for part in field.parts for one in part.formulas or ())
-
-
-def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None) -> bool:
-    """Return whether a field is to be taken instead of one that has a rival, or more parts."""
-    if field is None or not _is_determined(field):
-        return field is None or _is_determined(other)
-    assert isinstance(field, Field)
-    return isinstance(other, Field) and _is_determined(other) and other.weight < field.weight
 
 
 def _without_blocks(field: Field) -> Field:

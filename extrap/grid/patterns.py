@@ -69,7 +69,7 @@ def transposed(dims: tuple[int, int], ranks: Any) -> Any:
 
 
 def crosses_diagonal(side: int, pairs: Pairs) -> bool:
-    """Return whether all ranks off the diagonal of a square grid send to the transposed place, and no other."""
+    """Return whether all ranks off the diagonal of a square grid send to the transposed place, only there."""
     senders, receivers = pairs.T
     off = np.flatnonzero(transposed((side, side), np.arange(side * side)) != np.arange(side * side))
     return bool((receivers == transposed((side, side), senders)).all() and np.isin(off, senders).all())
