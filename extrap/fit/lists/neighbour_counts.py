@@ -47,7 +47,9 @@ def _neighbour_counts(space: Space) -> Iterator[Expr]:
         (Var(coord), Var(size)) for coord, size in zip(space.names.coords, space.names.sizes, strict=True)
     ]
     along = [indicator(Compare("<", Const(0), c)) + indicator(Compare("<", c, size - 1)) for c, size in lines]
-    deep = [Called("min", (c, Const(2))) + Called("min", (size - 1 - c, Const(2))) for c, size in lines]
+    deep: list[Expr] = [
+        Called("min", (c, Const(2))) + Called("min", (size - 1 - c, Const(2))) for c, size in lines
+    ]
     for counts in (along, deep):
         for n in range(1, len(counts) + 1):
             yield from (reduce(add, some) for some in combinations(counts, n))
