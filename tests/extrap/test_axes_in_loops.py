@@ -34,16 +34,17 @@ def faces(rank: Rank, steps: int = 3) -> list[IssuedCall]:
     return [*calls, call("Waitall", 3, requests=tuple(range(made - 1, -1, -1)))] * steps
 
 
-def with_tree(rank: Rank) -> list[IssuedCall]:
-    """Such exchanges, each followed by a reduction along a binomial tree that never stops early."""
-    tree, number, size = [], rank.number, prod(rank.dims)
-    for distance in (1 << k for k in range((size - 1).bit_length())):
-        peer = number ^ distance
-        if number & distance:
-            tree += [call("Send", 4, count=c, dest=peer, tag=9, comm="world") for c in (1, 21)]
-        elif peer < size:
-            tree += [call("Recv", 5, count=c, source=peer, tag=9, comm="world") for c in (1, 21)]
-    return (faces(rank, 1) + tree + [call("Bcast", 6, count=21, root=0, comm="world")]) * 3
+def with_trees(rank: Rank) -> list[IssuedCall]:
+    """Such exchanges, each followed by two reductions along binomial trees that never stop early."""
+    trees, number, size = [], rank.number, prod(rank.dims)
+    for site in (10, 20):
+        for distance in (1 << k for k in range((size - 1).bit_length())):
+            peer = number ^ distance
+            if number & distance:
+                trees += [call("Send", site, count=c, dest=peer, tag=site, comm="world") for c in (1, 21)]
+            elif peer < size:
+                trees += [call("Recv", site, count=c, source=peer, tag=site, comm="world") for c in (1, 21)]
+    return (faces(rank, 1) + trees + [call("Bcast", 6, count=21, root=0, comm="world")]) * 3
 
 
 def transpose(rank: Rank) -> list[IssuedCall]:
@@ -66,7 +67,7 @@ def transpose_and_shift(rank: Rank) -> list[IssuedCall]:
     ("body", "sizes", "target"),
     [
         (faces, SPACES, (4, 3, 3)),
-        (with_tree, SPACES, (4, 3, 3)),
+        (with_trees, SPACES, (4, 3, 3)),
         (transpose, SQUARES, (7, 7)),
         (transpose_and_shift, SQUARES, (6, 6)),
     ],
