@@ -67,35 +67,42 @@ class Symbols:
 
 
 def fold_all(lines: dict[int, Line], symbols: Symbols) -> None:
-    """Fold all sequences until none changes; what is a loop in one is a loop in all."""
-    changed = True
-    while changed:
-        known = len(symbols.bodies)
-        for point in lines:
-            lines[point] = _fold(lines[point], symbols)
-        wrapped = {point: _wrap_bodies(line, symbols) for point, line in lines.items()}
-        changed = any(len(wrapped[point]) != len(line) for point, line in lines.items())
-        changed = changed or len(symbols.bodies) != known
-        lines.update(wrapped)
+    """Fold all sequences, short bodies first; what is a loop in one is a loop in all.
 
-
-def _fold(line: Line, symbols: Symbols) -> Line:
-    """Return the sequence with its repetitions as loops, short bodies first."""
-    period, numbers = 1, _numbers(line)
-    while 2 * period <= len(line) and period <= MAX_PERIOD:
-        runs = list(_repetitions(numbers, period))
-        if not runs:
-            period += 1
+    Loops of a period are made in all sequences before longer periods are tried. So calls that some ranks
+    repeat are loops on all of them, also within longer loops.
+    """
+    unrepeated = dict.fromkeys(lines, 0)  # no part of up to this period repeats
+    period = 1
+    while True:
+        folded = False
+        for point, line in lines.items():
+            if unrepeated[point] < period:
+                lines[point] = _fold(line, period, symbols)
+                unrepeated[point] = 0 if lines[point] is not line else period
+                folded |= lines[point] is not line
+        period += 1
+        is_last = period > MAX_PERIOD or 2 * period > max(map(len, lines.values()), default=0)
+        if not folded and not is_last:
             continue
-        result, at = [], 0
-        for start, stop in runs:
-            result += line[at:start]
-            trips = tuple(tuple(line[k : k + period]) for k in range(start, stop, period))
-            result.append(_loop(trips, symbols))
-            at = stop
-        line = [*result, *line[at:]]
-        period, numbers = 1, _numbers(line)
-    return line
+        for point, line in lines.items():
+            lines[point] = _wrap_bodies(line, symbols)
+            if lines[point] is not line:
+                folded, unrepeated[point] = True, 0
+        if not folded:
+            return
+        period = 1
+
+
+def _fold(line: Line, period: int, symbols: Symbols) -> Line:
+    """Return the sequence with repetitions of a period as loops: the same object if there are none."""
+    result, at = [], 0
+    for start, stop in _repetitions(_numbers(line), period):
+        result += line[at:start]
+        trips = tuple(tuple(line[k : k + period]) for k in range(start, stop, period))
+        result.append(_loop(trips, symbols))
+        at = stop
+    return [*result, *line[at:]] if at else line
 
 
 def _numbers(line: Line) -> Ints:

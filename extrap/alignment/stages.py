@@ -44,7 +44,7 @@ class StageGroup:
 
     Attributes:
         stages: their number.
-        kind: equal for trees that are the same loop: communicator; with `by_site` also direction and tree.
+        kind: equal for trees that are the same loop: communicator and tree; with `by_site` also direction.
         down: whether the stages of its tree descend.
         width: calls that are one block of the loop's body.
     """
@@ -154,8 +154,7 @@ class Stages:
         self._cut = {point: list(self._groups(point, spans)) for point, spans in runs.items()}
         self._down = self._directions()
         self._tree_of: dict[Key, int] = {}  # not known while the trees that join call sites are sought
-        if by_site:
-            self._tree_of = self._joined_sites()
+        self._tree_of = self._joined_sites()
 
     @property
     def has_unequal_stages(self) -> bool:
@@ -185,9 +184,9 @@ class Stages:
     def _group(self, point: int, start: int, stop: int) -> StageGroup:
         calls = self._calls[point]
         down = self._is_down(point, start)
-        kind: tuple[int, ...] = (calls.comm[start],)
+        kind: tuple[int, ...] = (calls.comm[start], self._tree_of.get(self._keys[point][start], 0))
         if self._by_site:
-            kind = (*kind, int(down), self._tree_of.get(self._keys[point][start], 0))
+            kind = (*kind, int(down))
         return StageGroup(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
 
     def _groups(self, point: int, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

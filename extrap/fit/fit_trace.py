@@ -17,6 +17,7 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
+from scalatrace.extrap.alignment.unrolling import unroll_loops
 from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit import searched
@@ -37,6 +38,7 @@ from scalatrace.extrap.fit.held_out import (
     misprediction_error,
 )
 from scalatrace.extrap.fit.lists.array_forms import ArrayForm, array_form
+from scalatrace.extrap.fit.lists.neighbour_counts import fit_neighbour_count
 from scalatrace.extrap.fit.lists.neighbour_lists import fit_neighbour_arrays
 from scalatrace.extrap.fit.lists.open_requests import Path, fit_open_requests, open_requests
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
@@ -202,10 +204,6 @@ class Fitter:
         return find(self._accepting)
 
     @cached_property
-    def _of_lists(self) -> _Spaces:
-        return _Spaces(self.space.variant(partners=False, lists=True))
-
-    @cached_property
     def _of_torus(self) -> _Spaces:
         return _Spaces(self.space.variant(given=torus(self.space.names)))
 
@@ -276,8 +274,25 @@ class Fitter:
         return None
 
     def _rules(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...]:
-        self._fitted = self.all_events(nodes, self._outside)
+        """Return the rules of nodes; short loops around calls without rules are unrolled."""
+        try:
+            self._fitted = self.all_events(nodes, self._outside)
+        except NoFormulaError:
+            unrolled = unroll_loops(nodes, self._without_rules(nodes), lambda point: self.run_of[point][1])
+            if unrolled is None:
+                raise
+            return self._rules(unrolled)
         return self._ruled(nodes)
+
+    def _without_rules(self, nodes: Sequence[Aligned]) -> set[int]:
+        """Return the events without rules, by identity."""
+        return {
+            id(event)
+            for failed, events, results in self._failed
+            if failed is nodes
+            for (event, _), result in zip(events, results, strict=True)
+            if isinstance(result, NoFormulaError)
+        }
 
     def _ruled(self, nodes: Sequence[Aligned]) -> tuple[Rule, ...]:
         """Return the rules of all nodes, of which the events are fitted."""
@@ -416,14 +431,13 @@ class Fitter:
 
     def _repeat_found(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
+        if (counted := fit_neighbour_count(self.space, samples)) is not None:
+            return self._found("repeat", node, samples, around, counted)
         field = self._fit(samples, around, self._of_partners, repeats=True)
         if field is None and None in samples.values():
             zeros = {point: NO_TRIP if value is None else value for point, value in samples.items()}
             field = self._fit(zeros, around, self._of_partners)
             samples = samples if field is None else zeros
-        if field is None or not _is_determined(field) or _may_count_neighbours(field):
-            of_lists = self._fit(samples, around, self._of_lists, repeats=True)
-            field = of_lists if of_lists is not None and _is_better(of_lists, field) else field
         return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
@@ -621,8 +635,6 @@ class Fitter:
             if name in REQUESTS and (opened := self._open_requests(node, at, samples, inside)) is not None:
                 return opened
             by_value = self._fit(samples, inside)
-            if by_value is None or not _is_determined(by_value):
-                by_value = self._fit(samples, inside, self._of_lists) or by_value
             if by_value is not None:
                 return self._found(name, node, samples, inside, by_value, kind)
         samples = self._samples(node, at, kind)
@@ -855,21 +867,6 @@ def _with_known_sizes(part: Part) -> Part:
 
 def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
-
-
-def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
-    """Whether the field has formulas of classes, not only constants, which one of neighbours may replace."""
-    if isinstance(field, _Mispredicted) or len(field.parts) < 2:
-        return False
-    return any(not isinstance(one, Const) for part in field.parts for one in part.formulas or ())
-
-
-def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None) -> bool:
-    """Return whether a field is to be taken instead of one that has a rival, or more parts."""
-    if field is None or not _is_determined(field):
-        return field is None or _is_determined(other)
-    assert isinstance(field, Field)
-    return isinstance(other, Field) and _is_determined(other) and other.weight < field.weight
 
 
 def _without_blocks(field: Field) -> Field:

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["Pairs", "butterfly_grids", "on_a_line", "tree_arity"]
+__all__ = ["Pairs", "butterfly_grids", "crosses_diagonal", "on_a_line", "tree_arity"]
 
 Pairs = np.ndarray[Any, np.dtype[np.int64]]
 """Rows of sender and receiver."""
@@ -66,6 +66,13 @@ def transposed(dims: tuple[int, int], ranks: Any) -> Any:
     rows, columns = dims
     x, y, width = ranks // columns, ranks % columns, columns // rows
     return y // width * columns + x * width + y % width
+
+
+def crosses_diagonal(side: int, pairs: Pairs) -> bool:
+    """Return whether all ranks off the diagonal of a square grid send to the transposed place, only there."""
+    senders, receivers = pairs.T
+    off = np.flatnonzero(transposed((side, side), np.arange(side * side)) != np.arange(side * side))
+    return bool((receivers == transposed((side, side), senders)).all() and np.isin(off, senders).all())
 
 
 def tree_arity(nprocs: Sequence[int], by_site: Sequence[Mapping[Any, Pairs]]) -> int:

@@ -65,7 +65,6 @@ class Space:
         self,
         runs: Sequence[Run],
         partners: bool = True,
-        lists: bool = False,
         stages: bool = False,
         accept_unconfirmed: bool = False,
         given: tuple[Feature, ...] = (),
@@ -73,7 +72,7 @@ class Space:
         """Collect the ranks.
 
         Args:
-            partners, lists, stages: see Names.
+            partners, stages: see Names.
             accept_unconfirmed: whether formulas count that the sizes do not confirm.
             given: if any, the only formulas that count, without other coefficients.
         """
@@ -87,7 +86,7 @@ class Space:
         butterflies, stages = powers and partners, stages or (powers and not partners)
         self.names = Names(
             grid.sizes, grid.coords, self.inputs, square=square, butterflies=butterflies, partners=partners,
-            lists=lists, stages=stages, factors=all(run.factors for run in runs),
+            stages=stages, factors=all(run.factors for run in runs),
             structure=runs[0].structure, multiples=() if self.inputs else _multiples(runs),
         )  # fmt: skip
         self.starts = np.cumsum([0, *(run.grid.nprocs for run in runs)])
@@ -108,7 +107,7 @@ class Space:
     ) -> Space:
         """The space of these runs, or of the same ones, with some of the arguments changed."""
         names = self.names
-        own = {name: getattr(names, name) for name in ("partners", "lists", "stages")}
+        own = {name: getattr(names, name) for name in ("partners", "stages")}
         own["accept_unconfirmed"] = self.accept_unconfirmed
         result = Space(self.runs if runs is None else runs, **own | kinds, given=given)
         result.shared_parts = self.shared_parts

@@ -6,11 +6,11 @@ same neighbours, and communicators are rows, columns and planes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import isqrt, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from scalatrace.extrap.grid.arguments import grids_in_arguments
 from scalatrace.extrap.grid.communicators import slices
 from scalatrace.extrap.grid.groups import group_size, may_be_groups
 from scalatrace.extrap.grid.observed import Observed, join_pairs
-from scalatrace.extrap.grid.patterns import Pairs, butterfly_grids, on_a_line
+from scalatrace.extrap.grid.patterns import Pairs, butterfly_grids, crosses_diagonal, on_a_line
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.query.counting import executions_of
@@ -112,8 +112,12 @@ def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
         if explained:
             return Topology(explained[0], _evidence(traces, sent, splits, explained[0]))
-    without = _without_trees(observed)
-    for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None else ():
+    squares = _find_transposed_grids(traces, observed, splits)
+    if squares is not None:
+        facts = "some partners are across the diagonal, all others are regular neighbours"
+        return Topology(squares, f"{facts}: {_format_grids(squares)}")
+    without = _without_sites(observed, lambda pairs, _: _is_tree(pairs))
+    for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None and any(map(len, without)) else ():
         assert without is not None
         explained = _find_explained_grids(traces, without, splits, ndims)
         if len(explained) == 1:
@@ -145,14 +149,36 @@ def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     return Topology(line, evidence, on_a_line(pairs))
 
 
-def _without_trees(observed: Sequence[Observed]) -> list[Pairs] | None:
-    """The pairs of all call sites but those that send along binomial trees only; None: no site does."""
+def _without_sites(
+    observed: Sequence[Observed], has_pattern: Callable[[Pairs, int], bool]
+) -> list[Pairs] | None:
+    """Return the pairs of all call sites but those with a pattern in each trace; None if no site has it.
+
+    Args:
+        has_pattern: decides by the pairs of a site and the number of the trace.
+    """
     by_site = [one.by_site for one in observed]
-    sites = set().union(*by_site)
-    trees = {key for key in sites if all(_is_tree(pairs[key]) for pairs in by_site if key in pairs)}
-    if not trees or trees == sites:
+    dropped = {
+        key
+        for key in set().union(*by_site)
+        if all(has_pattern(pairs[key], k) for k, pairs in enumerate(by_site) if key in pairs)
+    }
+    if not dropped:
         return None
-    return [join_pairs(rows for key, rows in pairs.items() if key not in trees) for pairs in by_site]
+    return [join_pairs(rows for key, rows in pairs.items() if key not in dropped) for pairs in by_site]
+
+
+def _find_transposed_grids(
+    traces: Sequence[Trace], observed: Sequence[Observed], splits: Sequence[Splits]
+) -> tuple[Grid, ...] | None:
+    """Return the square grids across whose diagonals some sites send, and all others to neighbours."""
+    sides = [isqrt(trace.nprocs) for trace in traces]
+    if max(sides) < 3 or any(side**2 != trace.nprocs for side, trace in zip(sides, traces, strict=True)):
+        return None
+    others = _without_sites(observed, lambda pairs, k: crosses_diagonal(sides[k], pairs))
+    squares = tuple(Grid((side, side)) for side in sides)
+    explained = [] if others is None else _find_explained_grids(traces, others, splits, 2)
+    return squares if explained == [squares] else None
 
 
 def _is_tree(pairs: Pairs) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import combinations, combinations_with_replacement, islice, pairwise, permutations, product
 from math import prod
-from operator import add, mul
+from operator import mul
 
 from scalatrace.formula import (
     Called,
@@ -78,7 +78,6 @@ class Names:
         square: whether all grids are squares of ranks, so that each rank may have a diagonal of cells.
         butterflies: whether partners are at powers of two, so that loops run over the exponents of sizes.
         partners: whether values are partners or trip counts, which follow trees.
-        lists: whether values may be lengths of lists of neighbours.
         stages: whether loops run over the stages of trees or butterflies, so that logarithms are likely.
         factors: whether ranks are divided by the prime factors of their number.
         structure: of the ranks besides the grid.
@@ -93,7 +92,6 @@ class Names:
     square: bool = False
     butterflies: bool = False
     partners: bool = True
-    lists: bool = False
     stages: bool = False
     factors: bool = False
     structure: Structure = GRID_ONLY
@@ -209,8 +207,6 @@ def _all(names: Names) -> Iterator[Term]:
     if coords and names.partners:
         for place, size in _lines(names):
             yield from _trees(place, size)
-    if names.lists:
-        yield from _neighbour_counts(sizes, coords)
     if len(sizes) == 2 and coords:
         yield (_transposed(sizes[0], sizes[1], coords[0], coords[1]), 2.2)
     for a in inputs:
@@ -297,22 +293,6 @@ def _trees(place: Expr, size: Expr) -> Iterator[Term]:
     yield (parent, 2.2)
     yield (place - parent, 2.2)
     yield (_minimum(_call("trailing_zeros", place), _call("ceil_log2", size - place)), 2.2)
-
-
-def _neighbour_counts(sizes: Sequence[Expr], coords: Sequence[Expr]) -> Iterator[Term]:
-    """Yield how many neighbours a rank has: along a dimension, across faces, and across edges and corners.
-
-    Along a dimension, those at a distance of two may be among them.
-    """
-    lines = list(zip(coords, sizes, strict=False))
-    along = [_holds(0, "<", c) + _holds(c, "<", size - 1) for c, size in lines]
-    yield from ((count, 2.2) for count in along)
-    deep = [_minimum(c, 2) + _minimum(size - 1 - c, 2) for c, size in lines]
-    yield from ((count, 2.4) for count in deep)
-    if len(along) > 1:
-        yield (reduce(add, along), 2.0)
-        yield (reduce(add, deep), 2.2)
-        yield (_product([count + 1 for count in along]) - 1, 2.4)
 
 
 def _transposed(size: Expr, other: Expr, a: Expr, b: Expr) -> Expr:

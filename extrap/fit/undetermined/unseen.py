@@ -21,11 +21,13 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.formula import (
     Binary,
+    Cond,
     Const,
     Expr,
     Value,
     Var,
     add,
+    children,
     evaluate,
     linear_combination,
     names_in,
@@ -56,9 +58,19 @@ def rivals_of(
         counters: a value of each counter of the formula per point.
     """
     yield from constants_of_one_side(space, points, solution.formula)
+    if _counts_groups(space, solution.formula):
+        return  # which call sites have shown
     yield from _blocks_of_unknown_size(space, points, values, solution.formula, counters)
     yield from with_unknown_sizes(space, points, values, solution)
     yield from solution.pairs
+
+
+def _counts_groups(space: Space, part: Value | Cond) -> bool:
+    """Return whether a formula has the number of groups of ranks in it."""
+    group = space.names.structure.group
+    if group and isinstance(part, Binary) and part.op == "//" and part.right == Const(group):
+        return bool(names_in(part.left) <= {"P", *space.names.sizes})
+    return bool(group) and any(_counts_groups(space, inner) for inner in children(part))
 
 
 def constants_of_one_side(space: Space, points: Ints, formula: Value) -> Iterator[Rival]:
