@@ -15,7 +15,7 @@ from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import NoFormulaError, PollingError, SeenValues, UnconfirmedError
 from scalatrace.extrap.fit.classes import classes_of, merge_classes
 from scalatrace.extrap.fit.columns import COARSE, by_columns
-from scalatrace.extrap.fit.conditions import SimpleConditions, border_condition
+from scalatrace.extrap.fit.conditions import SimpleConditions
 from scalatrace.extrap.fit.fit_types import (
     EFFORTS,
     MAX_INDEXED_VALUES,
@@ -34,7 +34,7 @@ from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import TRUE, Cond, Const, Value, all_of, either, indicator, names_in
+from scalatrace.formula import TRUE, Cond, Const, Value, either, indicator, names_in
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.symbolic.counters import Chain
@@ -42,9 +42,6 @@ from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, S
 from scalatrace.trace.symbolic.shapes import Parts, is_vec, join
 from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import special_name
-
-BY_BORDERS = 1 << 16
-"""The number of the search by borders: after all partitions of the ranks into classes."""
 
 PER_RANK = 40.0
 """Penalty for a formula of the rank: the trace stores one value per rank."""
@@ -150,10 +147,6 @@ def _search(
             groups = None if classes is None else merge_classes(fit_input, classes)
             if groups is not None:
                 return replace(_field(space, order, groups), step=step)
-        if effort == PLAIN and (until is None or until > (PLAIN, BY_BORDERS)):
-            result = _by_borders(space, order, values, around, efforts)
-            if result is not None:
-                return result
     return None
 
 
@@ -162,33 +155,6 @@ def _is_of_sizes(space: Space, order: Ints, values: list[Parts | None]) -> bool:
     run_of = space.all_runs()[order].tolist()
     first: dict[int, Parts | None] = {}
     return all(first.setdefault(run, value) == value for run, value in zip(run_of, values, strict=True))
-
-
-def _by_borders(
-    space: Space,
-    order: Ints,
-    values: list[Parts | None],
-    around: list[Chain | None],
-    efforts: Sequence[int],
-) -> Field | None:
-    """Return the rule of ranks that take part, and the borders that decide who does."""
-    taking = np.array([value is not None for value in values])
-    if taking.all() or not taking.any():
-        return None
-    pair = border_condition(space, order[taking], order[~taking])
-    if pair is None:
-        return None
-    condition, rival = pair
-    samples = {int(order[k]): values[k] for k in np.flatnonzero(taking)}
-    chains = {int(order[k]): around[k] for k in np.flatnonzero(taking)}
-    inner = fit(space, samples, chains, efforts=efforts)
-    if inner is None:
-        return None
-    parts = [replace(part, condition=all_of(condition, part.condition)) for part in inner.parts]
-    parts[0] = replace(parts[0], rivals=(*parts[0].rivals, *apart(space, [rival], TRUE)))
-    elsewhere = Part(EVERYWHERE, None, None)
-    step = PLAIN, BY_BORDERS
-    return Field((*parts, elsewhere), inner.cost + PER_PART, inner.weight + PER_PART, step)
 
 
 def _is_constant(value: Parts | None) -> bool:
