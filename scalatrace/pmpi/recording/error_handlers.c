@@ -29,10 +29,8 @@ static void note(int error) {
         note(*error);                                                                                                  \
         functions[i](object, error, first, second);                                                                    \
     }
-#define EACH(X)                                                                                                        \
-    X(0)                                                                                                               \
-    X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20)     \
-        X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31)
+#define EIGHT(X, n) X(0##n##0) X(0##n##1) X(0##n##2) X(0##n##3) X(0##n##4) X(0##n##5) X(0##n##6) X(0##n##7)
+#define EACH(X) EIGHT(X, 0) EIGHT(X, 1) EIGHT(X, 2) EIGHT(X, 3) /* octal numbers */
 #define NAME(i) stub##i,
 EACH(STUB)
 static st_error_function *const stubs[NSTUBS] = {EACH(NAME)};
