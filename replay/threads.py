@@ -6,8 +6,8 @@
 
 Threads wait for what the trace fixes: a request or communicator of another thread is made before it is used,
 collective calls on a communicator and uses of a persistent request, window or file come in the recorded order
-of threads, and a communicator is freed last. The trace does not have an order of messages that several
-threads receive on one channel. There, each receive has room for the largest one.
+of threads, and a communicator is freed last. All threads end together. The trace does not have an order of
+messages that several threads receive on one channel. There, each receive has room for the largest one.
 """
 
 from __future__ import annotations
@@ -245,6 +245,9 @@ class RankThreads:
         except ScalatraceError as error:
             # The first thread may be in a call of MPI for ever.
             self._first.mpi.abort(f"scalatrace: {error}")
+        # A tracer gives the number of a thread that has ended to one that makes its first call then.
+        with self._changed:
+            self._changed.wait_for(lambda: not self._left)
 
     def _play(self, rank: ThreadReplay, report: Report | None) -> None:
         number, event = 0, None

@@ -349,17 +349,22 @@ def c_entry(procedure: Procedure) -> str:
     ]
     if procedure.op == "Type_free":
         head.append("    if (st_shared.active && !st_thread.depth) st_type_forget(*datatype);")
+    if procedure.op.endswith("_create_errhandler"):
+        function = procedure.parameters[0]
+        head.append(
+            f"    {function.name} = ({function.base} *)st_error_stub((st_error_function *){function.name});"
+        )
     if rules.is_counted(procedure):
         return "\n".join([*head, *_query_body(procedure, real), "}", ""])
     enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_is_needed(procedure)})"
     body = ["    struct st_call call;", *_unrecorded_call(procedure, enter, real)]
     body += _own_status(procedure, False) + _prepare(procedure, False)
     body += [
-        f"    int error = {real};",
-        "    st_leave(&call);",
+        f"    int returned = {real};",
+        "    int error = st_leave(&call, returned);",
         *_finish(procedure, "error", _arguments(procedure), False),
     ]
-    return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
+    return "\n".join([*head, *body, "    st_exit(&call);", "    return returned;", "}", ""])
 
 
 def _unrecorded_call(procedure: Procedure, enter: str, real: str) -> list[str]:
@@ -381,7 +386,7 @@ def _query_body(procedure: Procedure, real: str) -> list[str]:
         "    struct st_call call;",
         f"    if (!ST_QUERY(&call, ST_OP_{procedure.op})) return {real};",
         f"    int error = {real};",
-        "    st_leave(&call);",
+        "    st_leave(&call, error);",
         f"    rec_{procedure.name}(&call{_more(_arguments(procedure))});",
         "    st_exit(&call);",
         "    return error;",
@@ -527,9 +532,10 @@ def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) 
         lines.append(f"        if (!ierror || !*ierror) st_comm_agree_only(PMPI_Comm_f2c(*{new_comm.name}));")
     lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
     lines += _own_status(procedure, True) + _prepare(procedure, True)
-    lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]
+    lines += [f"    next({args});", "    int error = st_leave(&call, *ierror);"]
+    lines += _f_conversions(procedure, strings)
     converted = ", ".join(_convert_argument(procedure, p) for p in procedure.parameters)
-    lines += [*_finish(procedure, "*ierror", converted, True), "    st_exit(&call);"]
+    lines += [*_finish(procedure, "error", converted, True), "    st_exit(&call);"]
     return lines
 
 

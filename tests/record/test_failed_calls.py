@@ -58,10 +58,13 @@ TRUNCATED = {
 
 
 @pytest.fixture
-def run(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]) -> Traced:
-    result = traced(any_mpi, 2, [build(any_mpi, "failing.c")])
-    assert result.finished.check().stdout == "truncated 1\n"
-    return result
+def run_failing(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]) -> Callable[..., Traced]:
+    def run(*words: str) -> Traced:
+        result = traced(any_mpi, 2, [build(any_mpi, "failing.c"), *words])
+        assert result.finished.check().stdout == "truncated 1\n"
+        return result
+
+    return run
 
 
 def _errors(run: Traced, rank: int) -> dict[str, dict[str, int]]:
@@ -72,7 +75,12 @@ def _errors(run: Traced, rank: int) -> dict[str, dict[str, int]]:
     return {op: dict(counts) for op, counts in errors.items()}
 
 
-def test_events_have_the_error(any_mpi: Mpi, run: Traced) -> None:
+@pytest.mark.parametrize("words", [(), ("handled",)], ids=["returned", "handled"])
+def test_events_have_the_error(
+    any_mpi: Mpi, run_failing: Callable[..., Traced], words: tuple[str, ...]
+) -> None:
+    """Also where the program's error handlers run: after them, MPICH 5 returns MPI_SUCCESS."""
+    run = run_failing(*words)
     assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
     errors = _errors(run, 1)
     assert set(errors.pop("File_open_failed")) <= {"MPI_ERR_NO_SUCH_FILE", "MPI_ERR_OTHER"}
@@ -86,10 +94,13 @@ def test_events_have_the_error(any_mpi: Mpi, run: Traced) -> None:
     assert "failed" in scalatrace(any_mpi, "info", run.trace).check().stdout
 
 
-def test_what_failed_calls_did_is_repeated(any_mpi: Mpi, run: Traced, tmp_path: Path) -> None:
+def test_what_failed_calls_did_is_repeated(
+    any_mpi: Mpi, run_failing: Callable[..., Traced], tmp_path: Path
+) -> None:
     """Truncated messages are received, refused calls are not made."""
     if any_mpi.python is None:
         pytest.skip(f"no mpi4py for {any_mpi.name}")
+    run = run_failing()
     for engine in ("python", "compiled"):
         replay = [any_mpi.python, "-m", "scalatrace", "replay", run.trace, "--verify", "--engine", engine]
         mpirun(any_mpi, 2, replay, timeout=90).check()

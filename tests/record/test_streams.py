@@ -204,6 +204,17 @@ def test_replay(any_mpi: Mpi, run_script: Callable[[str], Traced], tmp_path: Pat
     check_replay_of(any_mpi, result.trace, tmp_path)
 
 
+def test_replayed_threads_end_together(
+    any_mpi: Mpi, run_script: Callable[[str], Traced], tmp_path: Path
+) -> None:
+    """No thread of a replay ends and leaves its number to one that makes its first call later."""
+    result = run_script(LATE_THREAD)
+    if any_mpi.python is None:
+        pytest.skip(f"no mpi4py for {any_mpi.name}")
+    assert load(result.trace).threads == [0, 1, 2]
+    check_replay_of(any_mpi, result.trace, tmp_path)
+
+
 SEVERAL_OBJECTS = """\
 2 3
 0 dup 0 1
@@ -241,6 +252,24 @@ PERSISTENT = """\
 0 free 0
 0 free 1
 """
+
+
+LATE_THREAD = """\
+3 1
+1 irecv 0 8 1 0
+1 isend 1 8 1 0
+1 waitall 0 1
+0 window 0 0
+0 sleep 200000
+0 lock 0 0
+0 signal 0
+2 await 0
+2 unlock 0 0
+2 signal 1
+0 await 1
+0 closewindow 0
+"""
+"""A thread makes its first call long after another one has made its last call."""
 
 
 def check_replay_of(any_mpi: Mpi, path: Path, folder: Path) -> None:

@@ -27,6 +27,8 @@ struct st_thread {
     void **frame;                     /* of the wrapper that set depth, NULL: none; its return address is at [1] */
     void *caller;                     /* ... and this address */
     const struct st_call *call;       /* of the wrapper that set depth */
+    int raised;                       /* the error that it gave to an error handler of the program, or MPI_SUCCESS */
+    int64_t nested_t0;                /* t0 of the last call in which the program called MPI again */
     struct st_thread *next;           /* in the list of current.c */
     bool busy;                        /* inside the tracer: a signal handler must not wait for this thread */
     int64_t last_exit;                /* when the program last got control back from a wrapper, in ns; 0: never */

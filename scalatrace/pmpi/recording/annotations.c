@@ -10,7 +10,7 @@
 void st_annotate(int level, const char *kernel, const int64_t *sizes, int nsizes, void *caller, void *frame) {
     struct st_call call;
     if (!kernel || !st_enter(&call, ST_OP_Pcontrol, false, caller, frame)) return;
-    st_leave(&call);
+    st_leave(&call, MPI_SUCCESS);
     st_begin(&call, ST_OP_Pcontrol);
     if (call.on) {
         call.event.values[0] = level;

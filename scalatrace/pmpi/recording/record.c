@@ -18,9 +18,12 @@
  * return address was overwritten, unless all calls since then were shallow. */
 bool st_was_left(const void *frame) {
     uintptr_t now = (uintptr_t)frame, then = (uintptr_t)st_thread.frame;
-    if (!then || st_thread.busy || (now > then ? now - then : then - now) > MAX_STACK) return false;
-    if (now < then && st_thread.frame[1] == st_thread.caller) return false;
-    st_thread.depth = 0, st_thread.frame = NULL, st_thread.call = NULL;
+    bool far = (now > then ? now - then : then - now) > MAX_STACK;
+    if (!then || st_thread.busy || far || (now < then && st_thread.frame[1] == st_thread.caller)) {
+        if (st_thread.call) st_thread.nested_t0 = st_thread.call->t0;
+        return false;
+    }
+    st_thread.depth = 0, st_thread.frame = NULL, st_thread.call = NULL, st_thread.raised = MPI_SUCCESS;
     return true;
 }
 

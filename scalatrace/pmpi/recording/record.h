@@ -74,11 +74,17 @@ static inline bool st_query(struct st_call *call, int op, void *caller, void *fr
 }
 #define ST_QUERY(call, op) st_query(call, op, __builtin_return_address(0), __builtin_frame_address(0))
 
-/* PMPI has returned. The thread is busy from here to st_exit. */
-static inline void st_leave(struct st_call *call) {
+/* PMPI has returned `error`. The thread is busy from here to st_exit. Return the error of the call: MPICH 5 returns
+ * MPI_SUCCESS from a call that failed, once an error handler of the program has run (error_handlers.h). */
+static inline int st_leave(struct st_call *call, int error) {
     call->t1 = st_now();
     if (__builtin_expect(st_shared.plugins_active, 0) && (call->on || call->skipped)) st_plugins_leave(call);
     st_thread.busy = true;
+    if (__builtin_expect(st_thread.raised, 0)) {
+        if (error == MPI_SUCCESS) error = st_thread.raised;
+        st_thread.raised = MPI_SUCCESS;
+    }
+    return error;
 }
 
 /* Free what the call allocated. */
@@ -115,10 +121,10 @@ void st_end(struct st_call *call);
 /* Set the times of the call's event, and reset those that the thread keeps. The lock is held. */
 void st_set_times(struct st_call *call);
 
-/* The call returned an error. Did it do something nevertheless, as a receive whose message was too long? Then its event
+/* The call had an error. Did it do something nevertheless, as a receive whose message was too long? Then its event
  * has all values, and the error. */
 bool st_had_effect(struct st_call *call, int error);
-/* Record that the call returned this error and did nothing. */
+/* Record that the call had this error and did nothing. */
 void st_record_failed(struct st_call *call, int op, int error);
 /* The poll found nothing: keep its time for a later event. `at_once`: the wrapper has taken no lock since PMPI returned,
  * so that is the exit. This saves one of the three readings of the clock, which are most of what such a poll costs. */

@@ -17,6 +17,7 @@
 #include "handles/requests.h"
 #include "handles/unique_requests.h"
 #include "recording/completion.h"
+#include "recording/error_handlers.h"
 #include "recording/memory.h"
 #include "recording/record.h"
 
