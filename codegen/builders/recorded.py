@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.builders.rooms import with_room
+from scalatrace.codegen.builders.receive_sizes import with_large_receives
 from scalatrace.codegen.builders.threads import program_threads
 from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
@@ -61,7 +61,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
     imbalance = shares(trace)
     trace = absolute(explicit(trace))
     if trace.has_streams:
-        trace = with_room(trace)
+        trace = with_large_receives(trace)
     builder = _RecordedBuilder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
     threads = program_threads(trace) if trace.has_streams else None
     return BenchmarkProgram(

@@ -29,7 +29,7 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
-class _ThreadRequests(LiveRequests[T], Generic[T]):
+class _StreamRequests(LiveRequests[T], Generic[T]):
     """Live requests or messages of one thread, with the names that it gives to those of others.
 
     Args:
@@ -42,10 +42,10 @@ class _ThreadRequests(LiveRequests[T], Generic[T]):
         self._foreign = ForeignNames()
         self._named: list[T] = []
 
-    def add(self, request: T) -> None:
+    def add(self, request: T) -> T:
         """Add the newest request."""
-        super().add(request)
         self._made[self._thread].append(request)
+        return super().add(request)
 
     def resolve(self, names: Sequence[int]) -> list[tuple[int, int] | None]:
         """Return the thread that made each request, and its number there; None: it is null or unknown."""
@@ -53,7 +53,7 @@ class _ThreadRequests(LiveRequests[T], Generic[T]):
         for name in names:
             if is_foreign(name):
                 result.append(self._foreign.resolve(name))
-            elif own := super().at((name,)):
+            elif own := super().of_ages((name,)):
                 numbers = (
                     i for i in range(len(self._made[self._thread]) - 1, -1, -1)
                     if self._made[self._thread][i] is own[0]
@@ -70,7 +70,7 @@ class _ThreadRequests(LiveRequests[T], Generic[T]):
             if found is not None and found[1] < len(self._made.get(found[0], ())):
                 self._named.append(self._made[found[0]][found[1]])
 
-    def at(self, ages: Sequence[int]) -> list[T]:
+    def of_ages(self, ages: Sequence[int]) -> list[T]:
         """Return what the call names."""
         return self._named
 
@@ -107,8 +107,8 @@ class LoweredStreams(Generic[S]):
         for thread, lowering in lowerings.items():
             requests[thread], messages[thread] = [], []
             lowering.use_lists(
-                _ThreadRequests(lambda request: request.persistent, thread, requests),  # type: ignore[arg-type]
-                _ThreadRequests(lambda message: False, thread, messages),  # type: ignore[arg-type]
+                _StreamRequests(lambda request: request.persistent, thread, requests),  # type: ignore[arg-type]
+                _StreamRequests(lambda message: False, thread, messages),  # type: ignore[arg-type]
             )
         self._requests, self._messages = requests, messages
 

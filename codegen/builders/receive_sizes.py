@@ -1,4 +1,4 @@
-"""Give receives room for messages of other threads: a trace has no order of threads on a channel."""
+"""Enlarge receives for messages of other threads: a trace has no order of threads on a channel."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.vec import ANY_TAG, Vec
 
-__all__ = ["with_room"]
+__all__ = ["with_large_receives"]
 
 Channel = tuple[int, int]
 """Communicator and tag."""
 
 
 @dataclass
-class _Receives:
+class _ThreadedChannel:
     """What threads receive on a channel."""
 
     nbytes: int = 0
     threads: set[int] = field(default_factory=set)
 
 
-def with_room(trace: Trace) -> Trace:
+def with_large_receives(trace: Trace) -> Trace:
     """Return the trace with larger counts of receives, where several threads receive on one channel.
 
     Raises:
         FormatError: the trace contradicts itself.
     """
-    channels = dict[Channel, _Receives]()
+    channels = dict[Channel, _ThreadedChannel]()
     own_bytes, of_event = dict[int, int](), dict[int, set[Channel]]()
     runs = {id(event): classes for event, classes in executions(trace)}
     for thread in trace.threads:
@@ -46,7 +46,7 @@ def with_room(trace: Trace) -> Trace:
                 for rank in ranks:
                     for call, _ in distinct_calls(trace, event, rank, n):
                         channel, nbytes = (call.family, tag_of(call, "recvtag")), recvs.nbytes(call)
-                        receives = channels.setdefault(channel, _Receives())
+                        receives = channels.setdefault(channel, _ThreadedChannel())
                         receives.nbytes = max(receives.nbytes, nbytes)
                         receives.threads.add(thread)
                         of_event.setdefault(id(event), set()).add(channel)
@@ -61,10 +61,10 @@ def with_room(trace: Trace) -> Trace:
     return replace(trace, nodes=[_node(trace, node, needed) for node in trace.nodes]) if needed else trace
 
 
-def _unite_any_tag(channels: dict[Channel, _Receives]) -> None:
+def _unite_any_tag(channels: dict[Channel, _ThreadedChannel]) -> None:
     """Receives of any tag may get the messages of all channels of their communicator."""
     for family in [family for family, tag in channels if tag == ANY_TAG]:
-        united = _Receives()
+        united = _ThreadedChannel()
         for channel in channels:
             if channel[0] == family:
                 united.nbytes = max(united.nbytes, channels[channel].nbytes)
