@@ -431,13 +431,13 @@ class Fitter:
 
     def _repeat_found(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
-        if (counted := fit_neighbour_count(self.space, samples)) is not None:
-            return self._found("repeat", node, samples, around, counted)
         field = self._fit(samples, around, self._of_partners, repeats=True)
         if field is None and None in samples.values():
             zeros = {point: NO_TRIP if value is None else value for point, value in samples.items()}
             field = self._fit(zeros, around, self._of_partners)
             samples = samples if field is None else zeros
+        if field is None or not _is_determined(field) or _may_count_neighbours(field):
+            field = fit_neighbour_count(self.space, samples) or field
         return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
@@ -867,6 +867,13 @@ def _with_known_sizes(part: Part) -> Part:
 
 def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
+
+
+def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
+    """Whether the field has formulas of classes, not only constants, which one of neighbours may replace."""
+    if isinstance(field, _Mispredicted) or len(field.parts) < 2:
+        return False
+    return any(not isinstance(one, Const) for part in field.parts for one in part.formulas or ())
 
 
 def _without_blocks(field: Field) -> Field:
