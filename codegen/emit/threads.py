@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from scalatrace.codegen.emit.arguments import possible
+from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
 from scalatrace.codegen.program.communicators import is_communicator_free
 from scalatrace.codegen.program.threads import THREAD, ProgramThreads
 from scalatrace.codegen.program.tree import (
@@ -20,7 +21,10 @@ from scalatrace.formula import Compare, Const
 from scalatrace.operations import is_collective, operation
 from scalatrace.trace.model.tables import Kind, SharedKind
 
-__all__ = ["CommUse", "SharedUses", "shared_uses", "thread_functions"]
+__all__ = ["CommUse", "SharedUses", "replace_forms", "shared_uses", "thread_functions"]
+
+_FORM = "threaded_"
+"""What the names of pieces begin with that stand in for others in programs of several threads."""
 
 OBJECTS = {"win": SharedKind.WINDOW, "fh": SharedKind.FILE}
 """Parameters that name an object by its number on a communicator."""
@@ -62,6 +66,18 @@ class SharedUses:
     number: ProgramArgument | None
     comm: ProgramArgument | None
     requests: bool
+
+
+def replace_forms(pieces: dict[str, TextPiece], forms: RuntimeLibrary, left_out: Collection[str]) -> None:
+    """Replace pieces of the runtime by their forms for several threads, and add what these need.
+
+    Args:
+        left_out: pieces that keep the form for one thread.
+    """
+    for name, piece in forms.pieces.items():
+        base = name.removeprefix(_FORM)
+        if base == name or base not in left_out:
+            pieces[base] = replace(piece, name=base)
 
 
 def thread_functions(body: Sequence[Stmt]) -> list[Stmt]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,12 @@ from scalatrace.executor.message_sizes import MessageSizes
 from scalatrace.executor.operations import COLLECTIVES, EngineOp, Flags, Treatment, treatment
 from scalatrace.executor.parameters import Parameters
 from scalatrace.operations import is_collective
-from scalatrace.trace.model.elastic import at
+from scalatrace.trace.model.elastic import Elastic, at
 from scalatrace.trace.model.nodes import Event, Node, named_ranks, thread_of
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
-from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
+from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED, Vec
 
 __all__ = [
     "OBJECTS", "KernelFields", "LoweredProgram", "LoweredTrace", "ProgramLowering", "completion_fields",
@@ -41,6 +41,8 @@ MIN_STEADY_ITERATIONS = 4
 """Iterations of a loop from which on it is worthwhile to look for a steady state."""
 MIN_NOTED_POLLING = 0.01
 """Share of the computation from which on the time of polls that found nothing is noted."""
+
+K = TypeVar("K")
 
 _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn", "object")
 
@@ -194,20 +196,11 @@ class EngineThreads:
             *(binding.EngineStream(*stream) for stream in streams)
         )
         orders = []
-        remaining = MAX_TURNS
-        for family, order in trace.turns.items():
-            for rank in named_ranks(order) or trace.ranks:
-                vec = at(order, rank)
-                if vec is None:
-                    continue
-                assert vec.length is not None  # readers check it
-                remaining -= vec.length
-                if remaining < 0:
-                    raise LimitError(
-                        f"threads take more than {MAX_TURNS} turns in collective calls; record fewer steps"
-                    )
-                runs = [(thread, sum(1 for _ in calls)) for thread, calls in groupby(vec)]
-                orders.append((family, rank, np.array(runs, dtype=np.int64).ravel()))
+        doing = f"take more than {MAX_TURNS} turns in collective calls"
+        turns, remaining = _orders_of_ranks(trace, trace.turns, MAX_TURNS, doing)
+        for family, rank, vec in turns:
+            runs = [(thread, sum(1 for _ in calls)) for thread, calls in groupby(vec)]
+            orders.append((family, rank, np.array(runs, dtype=np.int64).ravel()))
         self._runs = [runs for _, _, runs in orders]  # the structures point to them
         self.turns = (binding.EngineTurns * len(orders))(
             *(
@@ -215,20 +208,12 @@ class EngineThreads:
                 for family, rank, runs in orders
             )
         )
-        uses = []
-        for (kind, name), order in trace.uses.items():
-            for rank in named_ranks(order) or trace.ranks:
-                vec = at(order, rank)
-                if vec is None:
-                    continue
-                assert vec.length is not None  # readers check it
-                remaining -= vec.length
-                if remaining < 0:
-                    raise LimitError(
-                        f"threads use persistent requests, windows and files more than {MAX_TURNS} times; "
-                        "record fewer steps"
-                    )
-                uses.append((kind, name, rank, np.fromiter(vec, dtype=np.int64, count=vec.length)))
+        doing = f"use persistent requests, windows and files more than {MAX_TURNS} times"
+        of_ranks, _ = _orders_of_ranks(trace, trace.uses, remaining, doing)
+        uses = [
+            (kind, name, rank, np.fromiter(vec, dtype=np.int64, count=vec.length or 0))
+            for (kind, name), rank, vec in of_ranks
+        ]
         self._values = [values for *_, values in uses]
         self.uses = (binding.EngineUses * len(uses))(
             *(
@@ -236,6 +221,28 @@ class EngineThreads:
                 for kind, name, rank, values in uses
             )
         )
+
+
+def _orders_of_ranks(
+    trace: Trace, orders: Mapping[K, Elastic], most: int, doing: str
+) -> tuple[list[tuple[K, int, Vec]], int]:
+    """Return the order of threads of each key and rank, and how many entries of `most` are left.
+
+    Raises:
+        LimitError: they have more.
+    """
+    result = []
+    for key, order in orders.items():
+        for rank in named_ranks(order) or trace.ranks:
+            vec = at(order, rank)
+            if vec is None:
+                continue
+            assert vec.length is not None  # readers check it
+            most -= vec.length
+            if most < 0:
+                raise LimitError(f"threads {doing}; record fewer steps")
+            result.append((key, rank, vec))
+    return result, most
 
 
 def lower(trace: Trace, kernels: KernelFields | None = None, polls_work: bool = False) -> LoweredProgram:

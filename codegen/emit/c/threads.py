@@ -7,11 +7,9 @@ from dataclasses import replace
 from functools import cache
 
 from scalatrace.codegen.emit.pieces import RuntimeLibrary
+from scalatrace.codegen.emit.threads import replace_forms
 
 __all__ = ["ONLY_THREADS", "threaded"]
-
-_FORM = "threaded_"
-"""What the names of pieces begin with that stand in for others in programs of several threads."""
 
 ONLY_THREADS = re.compile(r"^ *\$(?:lock|unlock|made)\([a-z]*\);\n", re.MULTILINE)
 """Statements of programs of several threads."""
@@ -46,10 +44,7 @@ def threaded(
         text = _STATE.sub(_own, piece.text).replace("$lock();", "lock();").replace("$unlock();", "unlock();")
         text = re.sub(r"\bint age\b", age, text.replace("$made(made);", made))
         result.pieces[name] = replace(piece, text=text)
-    for name, piece in forms.pieces.items():
-        base = name.removeprefix(_FORM)
-        if base == name or base not in left_out:
-            result.pieces[base] = replace(piece, name=base)
+    replace_forms(result.pieces, forms, left_out)
     return result
 
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from textwrap import indent
 
 from scalatrace.codegen.emit.imperative import ProgramText
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
-from scalatrace.codegen.emit.threads import shared_uses, thread_functions
+from scalatrace.codegen.emit.threads import replace_forms, shared_uses, thread_functions
 from scalatrace.codegen.program.tree import MpiCall, Stmt
 from scalatrace.trace.model.tables import SharedKind
 
 __all__ = ["PythonThreads", "threaded"]
-
-_FORM = "threaded_"
-"""What the names of pieces begin with that stand in for others in programs of several threads."""
 
 _OF_REQUESTS = frozenset({"requests", "one_done", "Request_free", "Request_get_status", "Parrived"})
 _OF_REQUESTS |= {"Comm_idup", "Comm_idup_with_info"}
@@ -49,10 +45,7 @@ def threaded(
     result = RuntimeLibrary(())
     left_out = (set() if shares_requests else _OF_REQUESTS) | (set() if shares_messages else _OF_MESSAGES)
     result.pieces.update(plain.pieces)
-    for name, piece in forms.pieces.items():
-        base = name.removeprefix(_FORM)
-        if base == name or base not in left_out:
-            result.pieces[base] = replace(piece, name=base)
+    replace_forms(result.pieces, forms, left_out)
     return result
 
 
