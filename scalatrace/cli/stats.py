@@ -1,12 +1,13 @@
 """Calls, bytes and time per operation, call site, kind of memory, thread or rank; computation against MPI.
 
 Calls and bytes are exact, except bytes of calls whose sizes are kept as histograms. Times of operations and
-call sites are sums of the histograms' means, within 0.05 %; the longest call is within 3 %. Times of a rank
-are its measured totals, within 5 %; "-": not known. "over fastest" is the time in excess of the fastest call
-at the same place, known within 3 %: an upper bound of waiting. "computation" is that before the calls.
-Numbers that are not known more precisely have two or three digits; --json and --csv have all. A call site is
-the innermost frame outside wrappers of MPI. Traces from machines with GPUs know where buffers lie
-(--by memory): host, device, managed, or several joined by + for several buffers of a call.
+call sites are sums of the histograms' means, within 0.05 %; the longest call is within 3 %. Half of the
+calls take at most the median: an estimate from the bins of the histograms. A mean far above it comes from few
+long calls. Times of a rank are its measured totals, within 5 %; "-": not known. "over fastest" is the time in
+excess of the fastest call at the same place, known within 3 %: an upper bound of waiting. "computation" is
+that before the calls. Numbers that are not known more precisely have two or three digits; --json and --csv
+have all. A call site is the innermost frame outside wrappers of MPI. Traces from machines with GPUs know
+where buffers lie (--by memory): host, device, managed, or several joined by + for several buffers of a call.
 """
 
 from __future__ import annotations

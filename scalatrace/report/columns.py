@@ -8,6 +8,8 @@ from __future__ import annotations
 from scalatrace.report.tables import CommandTable, TableColumn
 
 _WIDE = 121
+"""Characters of a terminal that has room for all columns of STATS but the median."""
+_WIDEST = 132
 """Characters of a terminal that has room for all columns of STATS."""
 
 _BEYOND_MEANING = "beyond the shortest call at the same place: at most so much was waiting"
@@ -34,6 +36,10 @@ STATS = CommandTable(
         TableColumn("rank_mpi_ns", None, "ns", derived=True, page_heading="per rank"),
         TableColumn("mpi_ns_mean", "mean", "ns", "of a call", whole=True),
         TableColumn(
+            "mpi_ns_median", "median", "ns", "half of the calls take at most so long: estimated from bins",
+            exact=False, whole=True, min_width=_WIDEST,
+        ),
+        TableColumn(
             "mpi_ns_max", "max", "ns", "of the longest call, within 3 %", exact=False, whole=True,
             min_width=_WIDE, page_heading="longest",
         ),
@@ -51,7 +57,7 @@ STATS = CommandTable(
 )  # fmt: skip
 AMOUNTS = STATS.only(
     "calls", "bytes_sent", "bytes_received",
-    "mpi_ns", "mpi_ns_mean", "mpi_ns_max", "beyond_shortest_ns", "compute_ns",
+    "mpi_ns", "mpi_ns_mean", "mpi_ns_median", "mpi_ns_max", "beyond_shortest_ns", "compute_ns",
 )  # fmt: skip
 """Columns of STATS for scripts, without the keys."""
 TIMES = AMOUNTS.without("calls", "bytes_sent", "bytes_received")
@@ -60,7 +66,7 @@ COMPARED_AMOUNTS = AMOUNTS.only("calls", "bytes_sent", "mpi_ns", "compute_ns")
 
 STATS_OF_SITES = STATS.only(
     "operation", "call site", "calls", "bytes_sent", "bytes_received", "mpi_ns", "rank_mpi_ns", "of_all",
-    "mpi_ns_mean", "mpi_ns_max", "beyond_shortest_ns", "compute_ns",
+    "mpi_ns_mean", "mpi_ns_median", "mpi_ns_max", "beyond_shortest_ns", "compute_ns",
 )  # fmt: skip
 """Columns of the page."""
 

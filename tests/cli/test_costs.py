@@ -22,12 +22,13 @@ from scalatrace.report.page.overview.summary import summary_of
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import UNBROKEN, console
 from scalatrace.report.trees.reporter import TreeReporter
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, START
 from scalatrace.trace.query.diff import diff
-from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 from support.drawing import drawn
@@ -103,13 +104,49 @@ def test_only_exact_sums_have_all_digits() -> None:
     """Totals of ranks and ends of histograms have the digits that the file knows; JSON is not rounded."""
     trace = barriers(tuple(1717 * ns for ns in COMPUTE), tuple(1717 * ns for ns in INSIDE))
     row = " ".join(table_row(drawn(StatsReporter(trace)), "Barrier"))
-    assert row == "Barrier 4 0 B 0 B 13.74 ms 3.434 ms 6.9 ms 6.9 ms 100.0 % 33.3 % 27.47 ms"
+    assert row == "Barrier 4 0 B 0 B 13.74 ms 3.434 ms 3 ms 6.9 ms 6.9 ms 100.0 % 33.3 % 27.47 ms"
     by_rank = StatsReporter(trace, "rank")
-    assert " ".join(table_row(drawn(by_rank), "0")).startswith("0 1 0 B 0 B 6.9 ms - - - 50 %")
+    assert " ".join(table_row(drawn(by_rank), "0")).startswith("0 1 0 B 0 B 6.9 ms - - - - 50 %")
     assert by_rank.plain()["rows"][0]["mpi_ns"] == 1717 * INSIDE[0]
     shown = drawn(PerformanceReporter(trace))
     assert "run time 15.5 ms, " in shown
     assert "rank 0 is longest in MPI, 6.9 ms" in shown
+
+
+def test_few_long_calls_raise_the_mean_but_not_the_median(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """99 calls of 1 µs and one of 1 ms, at two nodes: a row has the median of both."""
+    b = Builder(1)
+    b.trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 0.5)]
+    times = (
+        Histogram(90, 2000, 2000, 2000, 0),
+        Histogram(
+            10,
+            2000,
+            2_000_000,
+            201_800,
+            0,
+            (Bin(9, 2000, 2000, 2000), Bin(1, 2_000_000, 2_000_000, 2_000_000)),
+        ),
+    )
+    nodes = []
+    for h in times:
+        event = b.event("Barrier", h.count, at=("a.c:5:main",), comm=Comm())
+        before = Histogram(h.count, 0, 0, 0, 0)
+        nodes.append(
+            Event(event.repeat, event.op, event.signature, event.params, (PredStats(0, (before, h)),))
+        )
+    trace = b.of(*nodes)
+    (row,) = StatsReporter(trace).plain()["rows"]
+    assert (row["mpi_ns_mean"], row["mpi_ns_median"], row["mpi_ns_max"]) == (10_990, 1000, 1_000_000)
+    (site,) = summary_of(trace).sites
+    assert site["mpi_ns_median"] == 1000
+    path = str(tmp_path / "a.st")
+    save(trace, path)
+    assert main(["stats", path, "--csv"]) == 0
+    names, values = (line.split(",") for line in capsys.readouterr().out.splitlines())
+    assert dict(zip(names, values, strict=True))["mpi_ns_median"] == "1000"
 
 
 def table_row(text: str, first: str) -> list[str]:

@@ -38,7 +38,8 @@ def test_no_rank_is_shown_the_mean_time_of_all() -> None:
     report = StatsReporter(barriers(4, Vec((-16, 16, -16, -16))), "rank")
     plain = report.plain()
     for row in plain["rows"]:
-        assert (row["mpi_ns"], row["mpi_ns_mean"], row["mpi_ns_max"]) == (None, None, None)
+        times = [row[name] for name in ("mpi_ns", "mpi_ns_mean", "mpi_ns_median", "mpi_ns_max")]
+        assert times == [None] * 4
     assert [row["compute_ns"] for row in plain["rows"]] == [400_000_000, 1_600_000_000] + [400_000_000] * 2
     assert [note.split(" is ")[0] for note in plain["notes"]] == ["MPI time per rank", "computation per rank"]
     shown = drawn(report)
@@ -72,6 +73,7 @@ def test_the_only_rank_has_all_times() -> None:
 def test_times_by_operation_stay() -> None:
     (row,) = StatsReporter(barriers(4, None)).plain()["rows"]
     assert (row["mpi_ns"], row["mpi_ns_mean"], row["mpi_ns_max"]) == (1_920_000_000, 30_000_000, 60_000_000)
+    assert row["mpi_ns_median"] == 30_000_000
 
 
 def test_a_trace_without_times_has_none() -> None:
@@ -79,7 +81,7 @@ def test_a_trace_without_times_has_none() -> None:
     b.trace.stats = []
     trace = b.of(b.event("Barrier", comm=Comm()))
     (row,) = StatsReporter(trace).plain()["rows"]
-    assert (row["mpi_ns"], row["mpi_ns_max"], row["compute_ns"]) == (None, None, None)
+    assert (row["mpi_ns"], row["mpi_ns_median"], row["mpi_ns_max"], row["compute_ns"]) == (None,) * 4
 
 
 def sends(**summaries: Summary) -> Trace:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from scalatrace.report.columns import STATS_OF_SITES
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import PageOptions, gather
@@ -102,6 +103,8 @@ def test_pages_of_recorded_traces(name: str) -> None:
     assert len(data["timeline"]["lines"]) == len(found.timeline.lines)
     texts = "".join(Reader(text).texts)
     assert f"{found.summary.events:,}" in texts
+    headings = {column.page_heading or column.heading for column in STATS_OF_SITES.columns}
+    assert headings <= set(Reader(text).texts)
 
 
 def test_a_million_ranks() -> None:

@@ -8,7 +8,7 @@ rank has no times of single calls: only its totals, if the trace stores them (`T
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.quantiles import pooled_quantile
 
 __all__ = [
     "JOIN", "KEYS", "NO_STACK", "RANK", "CostRow", "by_node", "by_rank", "distinct_sites",
@@ -46,6 +47,7 @@ class CostRow:
         comm_ns, compute_ns: time in the calls, and in the computation before them; None: not measured.
         timed: calls whose time was measured; max_ns is the longest of them.
         beyond_ns: time beyond that of the shortest call of each event node: at most so much was waiting.
+        durations_ns: times of the calls that were measured.
     """
 
     key: tuple[str, ...]
@@ -57,11 +59,17 @@ class CostRow:
     timed: int = 0
     max_ns: float | None = None
     beyond_ns: float | None = None
+    durations_ns: list[Histogram] = field(default_factory=list)
 
     @property
     def mean_ns(self) -> float | None:
         """Mean time in a call; None: not measured."""
         return self.comm_ns / self.timed if self.comm_ns is not None and self.timed else None
+
+    @property
+    def median_ns(self) -> float | None:
+        """Time that half of the calls do not exceed, estimated from the bins; None: not measured."""
+        return pooled_quantile(self.durations_ns, 0.5) if self.durations_ns else None
 
     def add_time(self, event: Event, comm: int | None, compute: int | None, units: list[float]) -> None:
         """Add an event node's histograms."""
@@ -69,6 +77,7 @@ class CostRow:
         for stats in event.stats:
             if (h := histogram_of(stats, comm)) is not None and comm is not None:
                 inside.append(h)
+                self.durations_ns.append(h.scaled(units[comm]))
                 self.comm_ns = (self.comm_ns or 0.0) + h.total * units[comm]
                 self.timed += h.count
                 self.max_ns = max(self.max_ns or 0.0, h.max * units[comm])
@@ -100,6 +109,7 @@ class CostRow:
             "bytes_received": self.received,
             "mpi_ns": self.comm_ns,
             "mpi_ns_mean": self.mean_ns,
+            "mpi_ns_median": self.median_ns,
             "mpi_ns_max": self.max_ns,
             "beyond_shortest_ns": self.beyond_ns,
             "compute_ns": self.compute_ns,

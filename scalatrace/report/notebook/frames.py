@@ -63,8 +63,9 @@ def stats_frame(trace: Trace, by: str = "op") -> pd.DataFrame:
     """Return calls, bytes and times as `scalatrace stats --by` prints them, over all ranks.
 
     Columns: `operation`, with "site" also `call site`, or `memory`, or `rank`; `calls`; `bytes_sent`,
-    `bytes_received`; `mpi_ns`, `mpi_ns_mean`, `mpi_ns_max`, `beyond_shortest_ns`, `compute_ns`.
-    Unknown numbers are missing. Times of start-up and shut-down are left out: `trace.phases` has them.
+    `bytes_received`; `mpi_ns`, `mpi_ns_mean`, `mpi_ns_median`, `mpi_ns_max`, `beyond_shortest_ns`,
+    `compute_ns`. Unknown numbers are missing. Times of start-up and shut-down are left out: `trace.phases`
+    has them.
 
     Raises:
         UsageError: `by` is not "op", "site", "memory", "thread" or "rank", or pandas is missing.

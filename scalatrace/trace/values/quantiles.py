@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from scalatrace.arrays import Floats
 from scalatrace.trace.values.histogram import Bin, Histogram
 
-__all__ = ["ordered_bins", "quantiles"]
+__all__ = ["ordered_bins", "pooled_quantile", "quantiles"]
 
 
 def quantiles(histogram: Histogram, shares: Floats) -> Floats:
@@ -35,3 +37,56 @@ def ordered_bins(histogram: Histogram) -> list[Bin]:
     ]
     low, high = min(histogram.min, histogram.mean), max(histogram.max, histogram.mean)
     return sorted(bins, key=lambda b: b.mean) or [Bin(histogram.count, low, high, histogram.mean)]
+
+
+def pooled_quantile(histograms: Iterable[Histogram], share: float) -> float:
+    """Return the least value that a part of the samples of all histograms, from 0 to 1, does not exceed.
+
+    In a bin samples lie as `quantiles` has them. Bins of different histograms may overlap.
+
+    Raises:
+        ValueError: there are no histograms.
+    """
+    starts, ends, weights = _pieces(histograms)
+    points = np.unique(np.concatenate((starts, ends)))
+    wanted = share * float(weights.sum())
+    low, high = (
+        -1,
+        len(points) - 1,
+    )  # the count at points[low] is below the wanted one, that at points[high] not
+    while high - low > 1:
+        middle = (low + high) // 2
+        reached = _count_until(points[middle], starts, ends, weights) >= wanted
+        low, high = (low, middle) if reached else (middle, high)
+    if low < 0:
+        return float(points[0])
+    below = _count_until(points[low], starts, ends, weights)
+    # Between two points, the count grows evenly by the pieces that cover the space between them.
+    covering = (starts <= points[low]) & (ends >= points[high]) & (ends > starts)
+    width = points[high] - points[low]
+    growth = float((weights[covering] / (ends[covering] - starts[covering])).sum()) * width
+    part = min(1.0, (wanted - below) / growth) if growth > 0 else 1.0
+    return float(points[low] + part * width)
+
+
+def _pieces(histograms: Iterable[Histogram]) -> tuple[Floats, Floats, Floats]:
+    """Return starts, ends and counts of the spaces in which samples lie evenly: two of each bin."""
+    pieces = []
+    for histogram in histograms:
+        bins = ordered_bins(histogram)
+        factor = histogram.count / sum(b.count for b in bins)  # counts of bins are rounded
+        for b in bins:
+            below = (b.max - b.mean) / (b.max - b.min) if b.max > b.min else 0.5
+            pieces.append((b.min, b.mean, factor * b.count * below))
+            pieces.append((b.mean, b.max, factor * b.count * (1 - below)))
+    if not pieces:
+        raise ValueError("no histograms to pool")
+    starts, ends, weights = np.array(pieces, dtype=np.float64).T
+    return starts, ends, weights
+
+
+def _count_until(value: float, starts: Floats, ends: Floats, weights: Floats) -> float:
+    """Return the number of samples that do not exceed a value."""
+    widths = np.where(ends > starts, ends - starts, 1.0)
+    shares = np.where(ends > value, np.clip((value - starts) / widths, 0.0, 1.0), 1.0)
+    return float((weights * shares).sum())
