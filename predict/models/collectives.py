@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from math import fsum
 
 import sympy  # type: ignore[import-untyped]
 
@@ -86,11 +87,11 @@ def time_ns(
         return 0.0
     network, gamma = network_of(platform, nranks), platform.reduce_per_byte_ns
     delays = replace(delays, has_interface=platform.interface != "unlimited")
-    total = 0.0
-    for step in COSTS[operation][algorithm].rounds(float(nbytes), nranks):
-        step_ns = _TIMES[step.kind](network, step.nbytes, delays)
-        total += step.times * (step_ns + step.reduced * gamma)
-    return total
+    # Algorithms with the same messages in another order take exactly the same time.
+    return fsum(
+        step.times * (_TIMES[step.kind](network, step.nbytes, delays) + step.reduced * gamma)
+        for step in COSTS[operation][algorithm].rounds(float(nbytes), nranks)
+    )
 
 
 def _log(nranks: int) -> int:
@@ -202,6 +203,12 @@ def _neighbor_exchange(s: float, p: int) -> Iterator[ModelRound]:
     yield ModelRound(2 * s, p // 2 - 1)
 
 
+def _sparbit(s: float, p: int) -> Iterator[ModelRound]:
+    """After the round of distance 2^i, a rank has (P - 1) // 2^i blocks, and its own."""
+    for i in reversed(range(_log(p))):
+        yield ModelRound(s * ((p - 1 >> i) - (p - 1 >> i + 1)))
+
+
 def _then(*parts: Rounds) -> Rounds:
     return lambda s, p: (step for part in parts for step in part(s, p))
 
@@ -263,6 +270,7 @@ COSTS: dict[str, dict[str, Cost]] = {
         "bruck": Cost(_TREE, _tree()),
         "gather_bcast": Cost(_TREE + LOG * _T.subs(_WHOLE), _then(_tree(), _whole(_binomial(SENDS)))),
         "neighbor_exchange": Cost(P / 2 * ALPHA + (P - 1) * BETA * S, _neighbor_exchange),
+        "sparbit": Cost(_TREE, _sparbit),
     },
     "alltoall": {
         "bruck": Cost(LOG * (ALPHA + P / 2 * BETA * S), _bruck),

@@ -122,8 +122,9 @@ def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[
             }
             wanted = None if every else args.algorithm
             chosen = times(platform, name, nbytes, nranks, wanted, **bounds).algorithm
-            # the upper bound, since receivers share their links
-            fastest = min(algorithms, key=lambda algorithm: entry[algorithm].upper_ns)
+            # the upper bound, since receivers share their links; of equal ones the algorithm that is used
+            by_name = {chosen: entry[chosen], **entry}
+            fastest = min(by_name, key=lambda algorithm: by_name[algorithm].upper_ns)
             for algorithm in algorithms if every else (chosen,):
                 values.append(
                     {

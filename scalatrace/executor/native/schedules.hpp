@@ -14,7 +14,7 @@
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005);
  * Bruck et al. (1997) for alltoall and allgather; Hensgen, Finkel, Manber (1988) for the dissemination barrier;
- * Chen et al. (2005) for neighbor exchange.
+ * Chen et al. (2005) for neighbor exchange; Loch, Koslovski (2021) for Sparbit.
  */
 #ifndef ST_SIM_SCHEDULES_HPP
 #define ST_SIM_SCHEDULES_HPP
@@ -64,6 +64,13 @@ class Sizes {
         first %= p_;
         const int64_t end = std::min<int64_t>(first + count, p_);
         return starts_[end] - starts_[first] + starts_[first + count - end];
+    }
+    /* Blocks of `count` members, from `first` down in steps of `stride`, around the start. */
+    int64_t strided(int64_t first, int64_t stride, int64_t count) const {
+        if (starts_.empty()) return product(nbytes, count);
+        int64_t total = 0;
+        for (int64_t k = 0; k < count; ++k) total += blocks(((first - k * stride) % p_ + p_) % p_, 1);
+        return total;
     }
     /* Blocks of all. */
     int64_t whole() const { return blocks(0, p_); }
@@ -263,6 +270,18 @@ template <class R> void bruck_allgather(R &r) {
         });
 }
 
+/* As Bruck, the far partners first: large messages go to near ones. After the round of distance d, a member has every
+ * d-th block, from its own one down: ceil(p / d) blocks. The blocks of a round are one message, as in the paper. */
+template <class R> void sparbit(R &r) {
+    const int32_t p = r.size();
+    for (int32_t d = power_below(p - 1); d > 0; d /= 2) {
+        const int32_t count = (p - 1) / d - (p - 1) / d / 2; /* ceil(p / d) - ceil(p / 2d) */
+        r.round([&](int32_t i) {
+            return Step{(i + d) % p, (i + p - d) % p, r.sizes().strided(i, 2 * int64_t{d}, count), false};
+        });
+    }
+}
+
 template <class R> void bruck_alltoall(R &r) {
     const int32_t p = r.size();
     for (int32_t k = 1; k < p; k *= 2) {
@@ -383,6 +402,7 @@ constexpr Algorithm<R> kAlgorithms[] = {
          down(r, 0, [&](int64_t, int64_t) { return r.sizes().whole(); });
      }},
     {ST_SIM_ALLGATHER, "neighbor_exchange", [](R &r) { neighbor_exchange(r); }, kEvenRanks, "ring"},
+    {ST_SIM_ALLGATHER, "sparbit", [](R &r) { sparbit(r); }},
     {ST_SIM_ALLTOALL, "bruck", [](R &r) { bruck_alltoall(r); }, kEqualSizes, "pairwise"},
     {ST_SIM_ALLTOALL, "pairwise", [](R &r) { pairwise(r, pair_sizes(r), false); }},
     {ST_SIM_ALLTOALL, "linear", [](R &r) { r.together([&] { pairwise(r, pair_sizes(r), false); }); }},

@@ -143,28 +143,54 @@ def test_several_sizes(n: int, data: st.DataObject) -> None:
     assert sum(exchanged(list(rooted("scatterv"))).values()) == others
 
 
+@pytest.mark.parametrize("algorithm", [name for operation, name in CASES if operation == "allgather"])
+@pytest.mark.parametrize("n", range(2, 21))
+def test_ranks_send_the_blocks_that_they_have(algorithm: str, n: int) -> None:
+    """Block i has 2^i bytes, so sizes tell blocks."""
+    sizes = tuple(1 << i for i in range(n))
+    shapes = [RoundShape("allgather", rank, n, 0, 0, None, sizes) for rank in range(n)]
+    steps = [schedule(algorithm, *shape).tolist() for shape in shapes]
+    known = list(sizes)
+    for number in range(1 + max(own[-1][0] for own in steps)):
+        before = tuple(known)
+        for rank, own in enumerate(steps):
+            for _, to, source, _, sent, received in (step for step in own if step[0] == number):
+                if to >= 0:
+                    assert sent & before[rank] == sent
+                if source >= 0:
+                    assert algorithm == "gather_bcast" or known[rank] & received == 0
+                    known[rank] |= received
+    assert known == [2**n - 1] * n
+
+
 @pytest.mark.parametrize("n", range(2, 15, 2))
 def test_neighbor_exchange_of_even_numbers_of_ranks(n: int) -> None:
-    """Block i has 2^i bytes, so sizes tell blocks: ranks send what they have, and get each block once."""
-    sizes = tuple(1 << i for i in range(n))
-    rounds = [
-        list_rounds("neighbor_exchange", RoundShape("allgather", rank, n, 0, 0, None, sizes))
-        for rank in range(n)
-    ]
-    known = list(sizes)
-    for number in range(n // 2):
-        blocks = 2 if number else 1
-        sent = {rank: own[number].sends for rank, own in enumerate(rounds)}
-        assert all(nbytes.bit_count() == blocks for ((_, nbytes),) in sent.values())
-        assert all(nbytes & known[rank] == nbytes for rank, ((_, nbytes),) in sent.items())
-        for rank, ((peer, _),) in sent.items():
-            assert peer in ((rank + 1) % n, (rank - 1) % n)
-            assert rounds[rank][number].recvs == ((peer, sent[peer][0][1]),)
-            assert known[rank] & sent[peer][0][1] == 0
-        for rank, own in enumerate(rounds):
-            known[rank] |= own[number].recvs[0][1]
-    assert known == [2**n - 1] * n
-    assert all(len(own) == n // 2 for own in rounds)
+    """One block, then two in each round, to and from a neighbor."""
+    for rank in range(n):
+        steps = schedule("neighbor_exchange", "allgather", rank, n, 1)
+        assert steps["sent"].tolist() == [1] + [2] * (n // 2 - 1)
+        assert steps["received"].tolist() == steps["sent"].tolist()
+        assert steps["to"].tolist() == steps["from"].tolist()
+        assert set(steps["to"]) <= {(rank + 1) % n, (rank - 1) % n}
+
+
+def sparbit_of_the_authors(n: int) -> list[tuple[int, int]]:
+    """Return distance and blocks of each round, with the excluded blocks as Loch and Koslovski count them."""
+    distance, blocks, rounds = 1 << (n - 1).bit_length() - 1, 1, []
+    trailing = (n & -n).bit_length() - 1
+    excluding = (~(n >> trailing) | 1) << trailing
+    while distance:
+        excluded = int(distance & excluding == distance)
+        rounds.append((distance, blocks - excluded))
+        distance, blocks = distance // 2, 2 * blocks - excluded
+    return rounds
+
+
+@pytest.mark.parametrize("n", [*range(2, 20), 63, 64, 65, 1000, 1536])
+def test_sparbit_sends_to_far_ranks_first(n: int) -> None:
+    steps = schedule("sparbit", "allgather", n // 3, n, 10)
+    rounds = [((to - n // 3) % n, sent // 10) for _, to, _, _, sent, _ in steps.tolist()]
+    assert rounds == sparbit_of_the_authors(n)
 
 
 @pytest.mark.parametrize(
@@ -204,6 +230,7 @@ def test_costs_of_the_papers() -> None:
     assert cost("allgather", "ring") == (15, 15 * nbytes)
     assert cost("allgather", "bruck") == (4, 15 * nbytes)
     assert cost("allgather", "neighbor_exchange") == (8, 15 * nbytes)
+    assert cost("allgather", "sparbit") == (4, 15 * nbytes)
     assert cost("alltoall", "bruck") == (4, 4 * 8 * nbytes)
     assert cost("alltoall", "pairwise") == (15, 15 * nbytes)
     assert cost("reduce_scatter", "recursive_halving") == (4, 15 * nbytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import ceil, log2, prod
 from pathlib import Path
 
@@ -14,7 +15,14 @@ from scalatrace.formula import parse_number
 from scalatrace.predict.models.closed import NotClosedError, places
 from scalatrace.predict.models.program import program_time
 from scalatrace.predict.models.symbols import P, as_sympy
-from scalatrace.predict.platform import AlgorithmRule, Network, Platform, Segment
+from scalatrace.predict.platform import (
+    AlgorithmRule,
+    Network,
+    Platform,
+    Segment,
+    read_platform,
+    write_platform,
+)
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
@@ -142,6 +150,22 @@ def test_command_for_operations(capsys: pytest.CaptureFixture[str]) -> None:
     assert "reduce_bcast" in capsys.readouterr().out
     assert main(["models", "--platform", "cluster"]) == 0
     assert "dissemination" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("algorithm", ["recursive_doubling", "bruck", "sparbit"])
+def test_equally_fast_algorithms_are_not_faster(
+    algorithm: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Their messages are the same ones in another order."""
+    path = tmp_path / "a.toml"
+    rules = {"allgather": (AlgorithmRule(algorithm),)}
+    write_platform(path, replace(read_platform("cluster"), collectives=rules))
+    words = ["models", "--platform", str(path), "allgather", "--ranks", "64", "--bytes", "7", "--json"]
+    assert main(words) == 0
+    (operation,) = json.loads(capsys.readouterr().out)["operations"]
+    assert [(value["algorithm"], value["fastest"]) for value in operation["times"]] == [
+        (algorithm, algorithm)
+    ]
 
 
 @pytest.mark.parametrize(

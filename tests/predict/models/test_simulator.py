@@ -60,3 +60,21 @@ def test_partners_on_alternate_sides_of_many_ranks() -> None:
     nodes = replace(MACHINE, memory=memory, ranks_per_node=2)
     few, many = (simulated_ps(nodes, "allgather", "neighbor_exchange", 64, n) for n in (8000, 16000))
     assert many == pytest.approx(2 * few, rel=0.01)
+
+
+@pytest.mark.parametrize("nranks", [3, 6, 13, 48])
+def test_sparbit_of_other_numbers_of_ranks(nranks: int) -> None:
+    model_ns = time_ns(MACHINE, "allgather", "sparbit", 3000, nranks)
+    assert simulated_ps(MACHINE, "allgather", "sparbit", 3000, nranks) == pytest.approx(
+        1000 * model_ns, rel=1e-4
+    )
+
+
+def test_large_messages_of_sparbit_stay_on_a_node() -> None:
+    """Bruck sends the largest messages to the farthest ranks, Sparbit to the nearest."""
+    memory = Network((Segment(0, 10.0, 0.01, 0.0, 20.0, 30.0),))
+    nodes = replace(MACHINE, memory=memory, ranks_per_node=8)
+    sparbit, bruck = (simulated_ps(nodes, "allgather", name, 10_000, 32) for name in ("sparbit", "bruck"))
+    assert sparbit < 0.95 * bruck
+    same = [simulated_ps(MACHINE, "allgather", name, 10_000, 32) for name in ("sparbit", "bruck")]
+    assert same[0] == pytest.approx(same[1])
