@@ -1,4 +1,4 @@
-"""Table of MPI operations: category, peers, and bytes sent and received.
+"""Table of MPI operations: category, peers, bytes sent and received, and of which kind a collective is.
 
 Names are without `MPI_`, parameters are called as in the standard. One row serves all variants of an
 operation: nonblocking (`Ibcast`, `File_iwrite`, `Rput`), persistent (`Bcast_init`), large-count (`Bcast_c`).
@@ -13,8 +13,9 @@ from functools import cache
 from typing import Any, Protocol
 
 __all__ = [
-    "CallLike", "Category", "Flow", "Meeting", "Mode", "Operation", "blocking_name", "communicates",
-    "is_collective", "may_wait", "operation", "received_bytes", "sent_bytes",
+    "BLOCKING_COLLECTIVES", "COLLECTIVE_NAMES", "CallLike", "Category", "Flow", "Meeting", "Mode",
+    "Operation", "blocking_name", "communicates", "is_collective", "may_wait", "operation", "received_bytes",
+    "sent_bytes",
 ]  # fmt: skip
 
 ROOT = -1000000003  # MPI_ROOT in a trace: this rank of an intercommunicator is the root
@@ -89,6 +90,11 @@ class Flow:
     where: str = "all"
     times: str = "once"
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the count is an array with a number for each rank."""
+        return self.count.endswith("counts")
+
     def nbytes(self, call: CallLike) -> int:
         """Bytes of one call; a negative count (a wildcard, nothing known) is 0."""
         if self.datatype not in call or (self.count and self.count not in call):
@@ -124,6 +130,8 @@ class Operation:
     """One row: category, what a call sends and receives, and whether it returns before it is done.
 
     Attributes:
+        collective: of a collective, the operation whose algorithms it uses, as platform files name it:
+            "gather" of Gather and Gatherv; "" of neighbourhood collectives and of other operations.
         flow_later: the call makes a persistent request; the flows belong to its Start.
         base: the name without the ending of the large-count variant.
         meeting: that of the blocking form, for its variants, too.
@@ -134,6 +142,7 @@ class Operation:
     category: Category
     sends: Flow | None = None
     recvs: Flow | None = None
+    collective: str = ""
     nonblocking: bool = False
     flow_later: bool = False
     base: str = ""
@@ -142,9 +151,48 @@ class Operation:
     matched: bool = False
 
     @property
+    def flows(self) -> tuple[Flow, ...]:
+        """What a call sends, then what it receives."""
+        return tuple(flow for flow in (self.sends, self.recvs) if flow)
+
+    @property
     def peers(self) -> tuple[str, ...]:
         """The parameters that name another rank."""
-        return tuple(flow.peer for flow in (self.sends, self.recvs) if flow and flow.peer)
+        return tuple(flow.peer for flow in self.flows if flow.peer)
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether only the root, or only the others, have one of the buffers."""
+        return any(flow.where != "all" for flow in self.flows)
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether the parameters of a collective give the bytes between each pair of ranks."""
+        pairwise = ("gather", "scatter", "allgather", "alltoall")
+        return self.category is Category.NEIGHBOUR or self.collective in pairwise
+
+    @property
+    def has_unequal_blocks(self) -> bool:
+        """Whether a collective has a count for each rank; Alltoallw has a datatype for each, too."""
+        moves = self.collective not in ("", "barrier")
+        return moves and (not self.flows or any(flow.is_listed for flow in self.flows))
+
+    @property
+    def block(self) -> Flow | None:
+        """Where each member of a collective gives the size of its block: of Gather what it sends."""
+        if not self.collective:
+            return None
+        return self.sends if self.collective == "gather" else self.recvs
+
+    @property
+    def equal_block(self) -> Flow | None:
+        """The block of which all members give the same number of bytes; None: they need not.
+
+        Members of Gather and Scatter may leave it out (MPI_IN_PLACE).
+        """
+        if self.block is None or self.block.is_listed or self.collective in ("gather", "scatter"):
+            return None
+        return replace(self.block, where="all", times="once")
 
     @property
     def makes_request(self) -> bool:
@@ -154,7 +202,7 @@ class Operation:
     @property
     def is_partitioned(self) -> bool:
         """Whether a call makes a request of partitioned communication, which matches its like only."""
-        return any(flow is not None and flow.times == "partitions" for flow in (self.sends, self.recvs))
+        return any(flow.times == "partitions" for flow in self.flows)
 
     @property
     def is_matched_probe(self) -> bool:
@@ -203,31 +251,32 @@ def _p2p() -> Iterator[Operation]:
 def _collectives() -> Iterator[Operation]:
     both, out, into = Flow("count", "datatype"), Flow("sendcount", "sendtype"), Flow("recvcount", "recvtype")
     outs, intos = Flow("sendcounts", "sendtype"), Flow("recvcounts", "recvtype")
-    rows: dict[str, tuple[Flow | None, Flow | None]] = {
-        "Barrier": (None, None),
-        "Bcast": (replace(both, where="root"), replace(both, where="others")),
-        "Gather": (out, replace(into, where="root", times="each")),
-        "Gatherv": (out, replace(intos, where="root")),
-        "Scatter": (replace(out, where="root", times="each"), into),
-        "Scatterv": (replace(outs, where="root"), into),
-        "Allgather": (out, replace(into, times="each")),
-        "Allgatherv": (out, intos),
-        "Alltoall": (replace(out, times="each"), replace(into, times="each")),
-        "Alltoallv": (outs, intos),
-        "Alltoallw": (None, None),  # a type for each peer: no one flow
-        "Reduce": (both, replace(both, where="root")),
-        "Allreduce": (both, both),
-        "Reduce_scatter": (Flow("recvcounts", "datatype"), Flow("recvcounts", "datatype", times="self")),
-        "Reduce_scatter_block": (Flow("recvcount", "datatype", times="each"), Flow("recvcount", "datatype")),
-        "Scan": (both, both),
-        "Exscan": (both, both),
+    reduced, block = Flow("recvcounts", "datatype"), Flow("recvcount", "datatype")
+    rows: dict[str, tuple[str, Flow | None, Flow | None]] = {
+        "Barrier": ("barrier", None, None),
+        "Bcast": ("bcast", replace(both, where="root"), replace(both, where="others")),
+        "Reduce": ("reduce", both, replace(both, where="root")),
+        "Allreduce": ("allreduce", both, both),
+        "Gather": ("gather", out, replace(into, where="root", times="each")),
+        "Gatherv": ("gather", out, replace(intos, where="root")),
+        "Scatter": ("scatter", replace(out, where="root", times="each"), into),
+        "Scatterv": ("scatter", replace(outs, where="root"), into),
+        "Allgather": ("allgather", out, replace(into, times="each")),
+        "Allgatherv": ("allgather", out, intos),
+        "Alltoall": ("alltoall", replace(out, times="each"), replace(into, times="each")),
+        "Alltoallv": ("alltoall", outs, intos),
+        "Alltoallw": ("alltoall", None, None),  # a type for each peer: no one flow
+        "Reduce_scatter": ("reduce_scatter", reduced, replace(reduced, times="self")),
+        "Reduce_scatter_block": ("reduce_scatter", replace(block, times="each"), block),
+        "Scan": ("scan", both, both),
+        "Exscan": ("scan", both, both),
     }
-    for name, (sends, recvs) in rows.items():
-        yield Operation(name, Category.COLLECTIVE, sends, recvs)
+    for name, (collective, sends, recvs) in rows.items():
+        yield Operation(name, Category.COLLECTIVE, sends, recvs, collective)
     # The number of neighbours is the topology's, not the call's: the flows are those to one neighbour.
     neighbours = {"allgather": (out, into), "allgatherv": (out, intos), "alltoall": (out, into)}
-    for name, (sends, recvs) in {**neighbours, "alltoallv": (outs, intos), "alltoallw": (None, None)}.items():
-        yield Operation(f"Neighbor_{name}", Category.NEIGHBOUR, sends, recvs)
+    for name, flows in {**neighbours, "alltoallv": (outs, intos), "alltoallw": (None, None)}.items():
+        yield Operation(f"Neighbor_{name}", Category.NEIGHBOUR, *flows)
 
 
 def _one_sided() -> Iterator[Operation]:
@@ -253,6 +302,12 @@ def _io() -> Iterator[Operation]:
 
 
 _TABLE = {row.name: row for rows in (_p2p, _collectives, _one_sided, _io) for row in rows()}
+
+BLOCKING_COLLECTIVES = tuple(row.name for row in _TABLE.values() if row.collective)
+"""Collectives but those of neighbourhoods."""
+
+COLLECTIVE_NAMES = tuple(dict.fromkeys(row.collective for row in _TABLE.values() if row.collective))
+"""The operations that have algorithms, as platform files name them: in the order of `st_sim_collective`."""
 
 _PLAIN = {
     Category.PROBE: "Probe Iprobe Mprobe Improbe",

@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 import scalatrace
-from scalatrace.operations import Category, Meeting, Mode, blocking_name, is_collective, operation
+from scalatrace.codegen.passes.whatif import BY_MESSAGES, SUFFIX
+from scalatrace.operations import (
+    BLOCKING_COLLECTIVES,
+    COLLECTIVE_NAMES,
+    Category,
+    Meeting,
+    Mode,
+    blocking_name,
+    is_collective,
+    operation,
+)
+from scalatrace.replay.calls.by_messages import ROUNDS
+from support.mpis import ROOT
 
 SPELLING = re.compile(
     r"""(removesuffix|endswith)\("(_c|_init|_begin)"\)|startswith\("I"\)|"(mprobe|bsend|mrecv)" in""",
@@ -67,6 +79,55 @@ def test_matched_messages() -> None:
     assert operation("Improbe").is_matched_probe
     assert not operation("Imrecv").is_matched_probe
     assert operation("Imrecv").category is Category.RECV
+
+
+@pytest.mark.parametrize(
+    ("name", "collective", "block", "equal"),
+    [
+        ("Ibcast", "bcast", "count", True),
+        ("Exscan", "scan", "count", True),
+        ("Gather", "gather", "sendcount", False),
+        ("Scatterv", "scatter", "recvcount", False),
+        ("Allgather_init", "allgather", "recvcount", True),
+        ("Alltoallv_c", "alltoall", "recvcounts", False),
+        ("Reduce_scatter", "reduce_scatter", "recvcounts", False),
+        ("Reduce_scatter_block", "reduce_scatter", "recvcount", True),
+        ("Alltoallw", "alltoall", None, False),
+        ("Barrier", "barrier", None, False),
+        ("Neighbor_alltoall", "", None, False),
+        ("Send", "", None, False),
+    ],
+)
+def test_blocks_of_collectives(name: str, collective: str, block: str | None, equal: bool) -> None:
+    row = operation(name)
+    assert row.collective == collective
+    assert (row.block.count if row.block else None) == block
+    assert (row.equal_block is not None) == equal
+
+
+def test_collectives_with_unequal_blocks() -> None:
+    unequal = {name for name in BLOCKING_COLLECTIVES if operation(name).has_unequal_blocks}
+    assert unequal == {"Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Reduce_scatter"}
+
+
+def test_native_code_numbers_collectives_as_the_table_does() -> None:
+    header = (ROOT / "scalatrace/executor/native/st_sim.h").read_text()
+    names = re.findall(r"ST_SIM_(\w+)", header.partition("enum st_sim_collective {")[2].partition("}")[0])
+    assert names == [*(name.upper() for name in COLLECTIVE_NAMES), "NCOLLECTIVES"]
+    cases = (ROOT / "predict/calibrate/measures.c").read_text().partition("switch (which) {")[2]
+    called = re.findall(r"return MPI_(\w+)\(", cases.partition("\n}")[0])
+    assert [operation(name).collective for name in called] == list(COLLECTIVE_NAMES)
+
+
+def test_replays_and_generated_programs_issue_the_same_collectives_as_messages() -> None:
+    for library in ("messages.c", "messages.py.in"):
+        heads = re.findall(
+            r"^[/#]+: (.*) \|", (ROOT / "codegen/emit/runtime" / library).read_text(), re.MULTILINE
+        )
+        names = {
+            name.removesuffix(SUFFIX) for head in heads for name in head.split() if name.endswith(SUFFIX)
+        }
+        assert names == set(BY_MESSAGES) == set(ROUNDS)
 
 
 def test_no_other_module_reads_the_letters_of_names() -> None:

@@ -19,7 +19,7 @@ from scalatrace.codegen.program.tree import (
     Stmt,
 )
 from scalatrace.formula import Binary, Const, Expr, Item, add, map_leaves, mul
-from scalatrace.operations import operation
+from scalatrace.operations import BLOCKING_COLLECTIVES, operation
 from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, scaled, spread
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.query.factors import Factors
@@ -174,10 +174,7 @@ def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tupl
     return tuple(stmts)
 
 
-BY_MESSAGES = frozenset({
-    "Barrier", "Bcast", "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",
-    "Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall", "Alltoallv",
-})  # fmt: skip
+BY_MESSAGES = frozenset(name for name in BLOCKING_COLLECTIVES if name != "Alltoallw")
 """The collectives that can become messages; those of intercommunicators stay what they are."""
 
 SUFFIX = "_by_messages"

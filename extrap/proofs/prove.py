@@ -26,7 +26,6 @@ from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, fo
 from scalatrace.formula.prove import Proved, available
 from scalatrace.formula.rewrite import Substitution
 from scalatrace.operations import Category, operation
-from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_counted
 from scalatrace.trace.model.symbolic import FamilyRule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind
@@ -222,7 +221,7 @@ class _ScenarioProof:
             except Unprovable as error:
                 yield id(path[-1]), self._open(path, error)
         for (op, family, _), group in groups.items():
-            flow = same_bytes(op)
+            flow = operation(op).equal_block
             agreed = ["root", *([flow.count] if flow else [])]
             try:
                 if flow is None and any("count" in param.name for param in group[0][-1].params):

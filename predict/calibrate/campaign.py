@@ -21,10 +21,11 @@ from typing import Any
 from mpi4py import MPI
 
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.operations import COLLECTIVE_NAMES
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
-from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, largest, plan
+from scalatrace.predict.calibrate.plan import BURST, Experiment, Settings, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 
 __all__ = ["CampaignRank", "Progress", "prepare", "run_campaign"]
@@ -269,7 +270,7 @@ def _durations(site: CampaignRank, experiment: Experiment, repeats: int) -> list
     if kind == "kernel":
         return [KERNELS[experiment.name].call(experiment.params)]
     if kind == "collective":
-        durations = site.measures.collective(COLLECTIVES.index(experiment.name), nbytes, repeats)
+        durations = site.measures.collective(COLLECTIVE_NAMES.index(experiment.name), nbytes, repeats)
         return durations if site.comm.rank == 0 else []
     if kind in ("reduce_local", "pack"):
         return site.measures.local(kind, nbytes, repeats, count=repeats) if site.comm.rank == 0 else []

@@ -18,13 +18,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["BURST", "COLLECTIVES", "MAX_BYTES", "Experiment", "Settings", "largest", "plan"]
+from scalatrace.operations import COLLECTIVE_NAMES
 
-COLLECTIVES = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
-    "reduce_scatter", "scan",
-)  # fmt: skip
-"""In the order of `measures.c`."""
+__all__ = ["BURST", "MAX_BYTES", "Experiment", "Settings", "largest", "plan"]
+
 FIXED = (0, 1, 8, 1024, 65536)
 """Sizes of every campaign, to compare campaigns by."""
 MAX_BYTES = 1 << 27
@@ -109,7 +106,7 @@ def plan(
     if settings.collectives:
         most = max(1, min(settings.max_bytes, BURST * settings.max_bytes // nranks))
         drawn = log_uniform(random, settings.collectives, most)
-        for name in COLLECTIVES:
+        for name in COLLECTIVE_NAMES:
             drawn_sizes = drawn if name != "barrier" else [0]
             experiments += [Experiment("collective", name=name, nbytes=size) for size in drawn_sizes]
     runs = [*experiments * settings.visits, *kernels]

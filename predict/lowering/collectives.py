@@ -11,7 +11,6 @@ from itertools import groupby
 from operator import itemgetter
 
 from scalatrace.errors import FormatError
-from scalatrace.executor.operations import OPERATION_OF
 from scalatrace.operations import Category, blocking_name, operation, sent_bytes
 from scalatrace.predict.lowering.actions import (
     CollectiveAction,
@@ -33,21 +32,19 @@ from scalatrace.trace.model.tables import Communicator
 
 __all__ = ["LoweredCollectives"]
 
-_NAMES = {**OPERATION_OF, "Gatherv": "gatherv", "Scatterv": "scatterv"}
-
 
 def _shape_of(call: Call) -> RoundShape | None:
     """Return the shape of a collective call; None for other operations and for intercommunicators."""
-    name = _NAMES.get(base := blocking_name(call.op))
-    comm = call.comm
-    if name is None or comm.remote is not None or comm.rank < 0:
+    base, row, comm = blocking_name(call.op), operation(call.op), call.comm
+    if not row.collective or comm.remote is not None or comm.rank < 0:
         return None
     rank, n = comm.rank, comm.size
     root = max(call.get("root", 0), 0)
-    shape = RoundShape(name, rank, n, 0, root)
+    is_list = base in ("Gatherv", "Scatterv")  # members know only their own size
+    shape = RoundShape(base.lower() if is_list else row.collective, rank, n, 0, root)
+    if row.equal_block:
+        return shape._replace(nbytes=row.equal_block.nbytes(call))
     match base:
-        case "Barrier":
-            return shape
         case "Gather" | "Scatter":
             inner = "recv" if (base == "Gather") == (rank == root) else "send"
             return shape._replace(nbytes=_block(call, inner))
@@ -59,8 +56,6 @@ def _shape_of(call: Call) -> RoundShape | None:
             if rank == root:
                 return shape._replace(sends=_blocks(call, "send"))
             return shape._replace(nbytes=_block(call, "recv"))
-        case "Allgather" | "Alltoall":
-            return shape._replace(nbytes=_block(call, "recv"))
         case "Allgatherv":
             return _list_sizes(shape, None, _blocks(call, "recv"))
         case "Alltoallv" | "Alltoallw":
@@ -69,9 +64,7 @@ def _shape_of(call: Call) -> RoundShape | None:
         case "Reduce_scatter":
             size = _size(call, "datatype")
             return _list_sizes(shape, None, tuple(count * size for count in call["recvcounts"]))
-        case "Reduce_scatter_block":
-            return shape._replace(nbytes=call["recvcount"] * _size(call, "datatype"))
-    return shape._replace(nbytes=max(call["count"], 0) * _size(call, "datatype"))
+    return shape
 
 
 def _list_sizes(shape: RoundShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> RoundShape:

@@ -14,8 +14,7 @@ from math import prod
 
 import sympy  # type: ignore[import-untyped]
 
-from scalatrace.executor.operations import OPERATION_OF
-from scalatrace.operations import Category, Flow, blocking_name, operation
+from scalatrace.operations import Category, Flow, operation
 from scalatrace.predict.models.closed import ModelPlace, NotClosedError, places
 from scalatrace.predict.models.collectives import COSTS, ModelRound
 from scalatrace.predict.models.growth import asymptotic
@@ -29,10 +28,6 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = ["ModelTerm", "ProgramTime", "program_time"]
-
-_UNEQUAL = {"Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Reduce_scatter"}
-COLLECTIVES = {call: name for call, name in OPERATION_OF.items() if call not in _UNEQUAL}
-"""Operations with models; those with an array of counts have no closed formula of their size."""
 
 FREE = (Category.DATATYPE, Category.ENVIRONMENT, Category.OTHER, Category.PROBE)
 """Calls that communicate nothing, or whose messages others receive."""
@@ -171,9 +166,9 @@ class _Costs:
             return self._latency() if rule.op.startswith(("Wait", "Test")) else sympy.Integer(0)
         if row.category in FREE:
             return sympy.Integer(0)
-        name = blocking_name(rule.op)
-        if name in COLLECTIVES and not row.flow_later:
-            return self._collective(rule, COLLECTIVES[name], row.sends or row.recvs)
+        # An array of counts has no closed formula of its size.
+        if row.collective and not row.has_unequal_blocks and not row.flow_later:
+            return self._collective(rule, row.collective, row.sends or row.recvs)
         if row.category in (Category.SEND, Category.RECV, Category.SENDRECV) and not row.flow_later:
             return self._message(rule, row.sends, row.recvs, row.nonblocking)
         if row.category is Category.COMMUNICATOR:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.operations import SENDING, Category, blocking_name, operation
@@ -41,17 +41,6 @@ if TYPE_CHECKING:
 MAX_DRAWS = 8
 """Samples of a peer outside the communicator, before the nearest rank in it is taken."""
 
-ONE_COUNT = {
-    "Bcast": ("count",), "Reduce": ("count",), "Allreduce": ("count",),
-    "Scan": ("count",), "Exscan": ("count",),
-    "Reduce_scatter": ("recvcounts",), "Reduce_scatter_block": ("recvcount",),
-    "Gather": ("sendcount", "recvcount"), "Gatherv": ("sendcount", "recvcounts"),
-    "Scatter": ("recvcount", "sendcount"), "Scatterv": ("recvcount", "sendcounts"),
-    "Allgather": ("sendcount", "recvcount"), "Allgatherv": ("sendcount", "recvcounts"),
-    "Alltoall": ("sendcount", "recvcount"), "Alltoallv": ("sendcounts", "recvcounts"),
-}  # fmt: skip
-"""Counts of a collective that are derived from one number, which the first count gives."""
-
 Group = tuple[str, int, int]
 """Collectives that draw from one distribution: operation, family, size of the datatype."""
 
@@ -59,6 +48,17 @@ WAITING = {"Win_start", "Win_wait", "Win_complete", "Comm_create_group"}
 """Calls that wait for certain other ranks, which may wait for a message to be received here."""
 
 DISPLACEMENTS = {"displs", "sdispls", "rdispls"}
+
+
+@cache
+def counts_of_one_number(op: str) -> tuple[str, ...]:
+    """Return the counts of a collective that are derived from one number, which the first count gives."""
+    row = operation(op)
+    if not row.collective:
+        return ()
+    # The count that all members give is the first.
+    flows = reversed(row.flows) if row.collective == "scatter" else row.flows
+    return tuple(dict.fromkeys(flow.count for flow in flows))
 
 
 def summary_of(param: Param) -> Summary | None:
@@ -105,7 +105,7 @@ def _can_be_sampled(op: Op, name: str) -> bool:
     category = operation(op.name).category
     if category in SENDING | {Category.RECV, Category.PROBE}:
         return True
-    counts = ONE_COUNT.get(blocking_name(op.name), ())
+    counts = counts_of_one_number(op.name)
     return name in counts or (name in DISPLACEMENTS and bool(counts))
 
 
@@ -198,7 +198,7 @@ class ParameterSampler:
         return SampledCall(call, dict(self._pieces(call, n, group[2])))
 
     def _pieces(self, call: Call, n: int, size: int) -> Iterator[tuple[str, Any]]:
-        names = ONE_COUNT[blocking_name(call.op)]
+        names = counts_of_one_number(call.op)
         npeers = len(call.comm.peers)
         for name in names:
             own_size = type_size(call, name)
@@ -224,7 +224,7 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
     drawn: set[Group] = set()
     for leaf, classes in executions(trace):
         summaries = [summary_of(p) for p in leaf.params]
-        for ranks, times in classes if blocking_name(trace.ops[leaf.op].name) in ONE_COUNT else ():
+        for ranks, times in classes if counts_of_one_number(trace.ops[leaf.op].name) else ():
             first = _count_of(trace, leaf, ranks.first)
             for group, n in _groups_of(trace, leaf, ranks.first, times).items():
                 if any(summaries):
@@ -241,7 +241,7 @@ def group_of_call(call: AnyCall) -> Group | None:
 
 def significant(call: AnyCall) -> tuple[str, int] | None:
     """Return the count that says how much, and the size of its elements; in place there is one side."""
-    for name in ONE_COUNT.get(blocking_name(call.op), ()):
+    for name in counts_of_one_number(call.op):
         size = type_size(call, name)
         if name in call and size > 0:
             return name, size

@@ -15,21 +15,13 @@ from typing import Any
 
 from scalatrace.convert.ranks import RankCalls, write_trace
 from scalatrace.errors import FormatError, UsageError
+from scalatrace.operations import operation
 from scalatrace.trace.model.tables import Datatype, Kind
 
 __all__ = ["convert_otf2"]
 
 BYTE = Datatype("MPI_BYTE", 1, 1)
 NO_ROOT = (1 << 32) - 1
-
-_VECTORS = frozenset({"Bcast", "Reduce", "Allreduce", "Scan", "Exscan"})
-_ROOTED = frozenset({"Bcast", "Reduce", "Gather", "Scatter"})
-_REDUCING = frozenset({"Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block"})
-_PLAIN_NAMES = {
-    "Gatherv": "Gather", "Scatterv": "Scatter", "Allgatherv": "Allgather", "Alltoallv": "Alltoall",
-    "Alltoallw": "Alltoall", "Reduce_scatter": "Reduce_scatter_block",
-}  # fmt: skip
-"""Operations with several sizes, which the archive does not have -> those with one."""
 
 _SENDING = {"count": "sendcount", "datatype": "sendtype", "dest": "dest", "tag": "sendtag"}
 _RECEIVING = {"count": "recvcount", "datatype": "recvtype", "source": "source", "tag": "recvtag"}
@@ -159,20 +151,29 @@ class LocationCalls:
 
     def _collective(self, event: Any) -> None:
         name = str(event.collective_op).rpartition(".")[2].capitalize()
-        op = _PLAIN_NAMES.get(name, name)
+        op = _with_one_size(name)
         size = max(len(getattr(event.communicator.group, "members", ())), 1)
         self._inside.append(ImportedCall(op, event.communicator, _collective_params(op, event, size)))
 
 
+def _with_one_size(op: str) -> str:
+    """Return the collective with one size in place of one with several, which the archive does not have."""
+    row = operation(op)
+    if not row.has_unequal_blocks:
+        return op
+    return row.collective.capitalize() if row.is_pairwise else f"{op}_block"
+
+
 def _collective_params(op: str, event: Any, nranks: int) -> Params:
     sent, received = event.size_sent, event.size_received
+    row = operation(op)
     root: Params = []
-    if op in _ROOTED and event.root != NO_ROOT:
+    if row.is_rooted and event.root != NO_ROOT:
         root = [("root", Kind.INT, event.root)]
-    operator: Params = [("op", Kind.STRING, "MPI_SUM")] if op in _REDUCING else []
+    operator: Params = [] if op == "Bcast" else [("op", Kind.STRING, "MPI_SUM")]
     if op == "Barrier":
         return []
-    if op in _VECTORS:
+    if row.block is not None and row.block.count == "count":
         return [("count", Kind.INT, max(sent, received)), ("datatype", Kind.TYPE, BYTE), *operator, *root]
     if op == "Reduce_scatter_block":
         return [("recvcount", Kind.INT, received), ("datatype", Kind.TYPE, BYTE), *operator]

@@ -50,29 +50,17 @@ class MessageSizes:
         in_table = (numbers >= 0) & (numbers < len(self._sizes))
         return np.where(in_table, self._sizes[np.where(in_table, numbers, 0)], 0)
 
-    def collective(self, parameters: Parameters, operation_name: str) -> EngineQuantity:
+    def collective(self, parameters: Parameters) -> EngineQuantity:
         """Return the size that the rules of a collective operation count: see platform/algorithms.py."""
         names = parameters.names
         if "newcomm" in names:
             return constant(COMMUNICATOR_NBYTES)
-        pairs = [
-            (count, datatype)
-            for count, datatype in (
-                ("count", "datatype"),
-                ("sendcount", "sendtype"),
-                ("recvcount", "recvtype"),
-                ("sendcounts", "sendtype"),
-                ("recvcounts", "recvtype"),
-                ("recvcounts", "datatype"),
-                ("recvcount", "datatype"),
-                ("sendcounts", "sendtypes"),
-            )
-            if count in names and datatype in names
-        ]
-        if operation_name == "gather":
-            pairs = [pair for pair in pairs if pair[0].startswith("send")] or pairs
-        elif operation_name == "scatter":
-            pairs = [pair for pair in pairs if pair[0].startswith("recv")] or pairs
+        row = operation(parameters.name)
+        pairs = [(flow.count, flow.datatype) for flow in row.flows]
+        pairs += [("sendcounts", "sendtypes")]  # of Alltoallw
+        pairs = [(count, kind) for count, kind in dict.fromkeys(pairs) if count in names and kind in names]
+        if len(pairs) > 1 and row.block and row.collective in ("gather", "scatter"):
+            pairs = [(row.block.count, row.block.datatype)]  # the root's other side may mean nothing
         if not pairs:
             return constant(0)
         flat = [name for pair in pairs for name in pair]

@@ -14,20 +14,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from scalatrace.operations import Category, Meeting, Mode, Operation, blocking_name, operation
+from scalatrace.operations import COLLECTIVE_NAMES, Category, Meeting, Mode, Operation, operation
 
-__all__ = ["COLLECTIVES", "OPERATION_OF", "EngineOp", "Flags", "Treatment", "treatment"]
+__all__ = ["COLLECTIVES", "EngineOp", "Flags", "Treatment", "treatment"]
 
-OPERATION_OF = {
-    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce",
-    "Gather": "gather", "Gatherv": "gather", "Scatter": "scatter", "Scatterv": "scatter",
-    "Allgather": "allgather", "Allgatherv": "allgather", "Alltoall": "alltoall", "Alltoallv": "alltoall",
-    "Alltoallw": "alltoall", "Reduce_scatter": "reduce_scatter", "Reduce_scatter_block": "reduce_scatter",
-    "Scan": "scan", "Exscan": "scan",
-}  # fmt: skip
-"""Blocking collective call, without `MPI_` -> the operation whose algorithms it uses."""
-
-COLLECTIVES = {name: number for number, name in enumerate(dict.fromkeys(OPERATION_OF.values()))}
+COLLECTIVES = {name: number for number, name in enumerate(COLLECTIVE_NAMES)}
 """Operation -> number in st_sim.h."""
 
 
@@ -127,10 +118,9 @@ def treatment(name: str) -> Treatment:
     if row.category is Category.PROBE:
         # A matched message is received at once; Mrecv then only copies it.
         return Treatment(EngineOp.RECV if row.matched else EngineOp.PROBE)
-    stem = blocking_name(name)
-    if stem in OPERATION_OF:
-        note = _MEANS if stem in ("Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv") else ""
-        return Treatment(EngineOp.COLLECTIVE, flags, OPERATION_OF[stem], note=note)
+    if row.collective:
+        note = _MEANS if row.has_unequal_blocks and row.is_pairwise else ""
+        return Treatment(EngineOp.COLLECTIVE, flags, row.collective, note=note)
     if row.meeting is Meeting.SETUP:
         if row.category is Category.WINDOW:
             return Treatment(EngineOp.COLLECTIVE, Flags.FLUSHES, "barrier")
@@ -142,9 +132,7 @@ def treatment(name: str) -> Treatment:
         return Treatment(EngineOp.GET if gets else EngineOp.PUT, flags)
     if row.category in _FREE_CATEGORIES or base in ("Comm_free", "Win_lock", "Win_lock_all"):
         return Treatment(EngineOp.LOCAL, flags)
-    return Treatment(
-        EngineOp.LOCAL, flags, recorded=True, note="takes its recorded time, without waiting for others"
-    )
+    return Treatment(EngineOp.LOCAL, flags, recorded=True, note=_RECORDED)
 
 
 def _message(row: Operation, flags: int) -> Treatment:

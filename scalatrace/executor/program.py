@@ -451,7 +451,7 @@ class ProgramLowering:
             return
         lowered.collective = COLLECTIVES[how.collective]
         lowered.fields["family"] = parameters.values("comm")
-        lowered.fields["nbytes"] = self.sizes.collective(parameters, how.collective)
+        lowered.fields["nbytes"] = self.sizes.collective(parameters)
         if "root" in parameters.names:
             lowered.fields["peer"] = parameters.values("root")
 

@@ -56,7 +56,7 @@ def _sent(call: Any, rank: int) -> Iterator[Key]:
 
 def _collective(call: Any) -> Iterator[Key]:
     n, op = len(call.comm.peers), blocking_form(call.op)
-    for step in PATTERNS[op].steps:
+    for step in PATTERNS[op]:
         if step == "reduce to each":
             for _ in range(n):
                 yield "Reduce", n, -1

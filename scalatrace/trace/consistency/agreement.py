@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scalatrace.operations import Category, Flow, blocking_name, operation
+from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.trace.consistency.failed import WITH_ERRORS
 from scalatrace.trace.consistency.partners import CallCounts, Instances, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
@@ -21,19 +21,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.summaries import byte_parameters
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["first_conflict", "first_disagreement", "same_bytes"]
-
-_SAME_BYTES = {
-    "Bcast": Flow("count", "datatype"),
-    "Reduce": Flow("count", "datatype"),
-    "Allreduce": Flow("count", "datatype"),
-    "Scan": Flow("count", "datatype"),
-    "Exscan": Flow("count", "datatype"),
-    "Reduce_scatter_block": Flow("recvcount", "datatype"),
-    "Allgather": Flow("recvcount", "recvtype"),
-    "Alltoall": Flow("recvcount", "recvtype"),
-}
-"""Collective operations for which all members give equally many bytes, and where they give them."""
+__all__ = ["first_conflict", "first_disagreement"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 
@@ -189,7 +177,7 @@ class _Collectives:
         row, comm = operation(call.op), call.comm
         if row.category is not Category.COLLECTIVE or comm.remote is not None:
             return
-        flow = same_bytes(call.op)
+        flow = row.equal_block
         if flow is None and "root" not in call:
             return
         root = call.raw("root") if "root" in call else -1
@@ -218,11 +206,6 @@ class _Collectives:
 def _words(call_key: tuple[int, int]) -> str:
     root, nbytes = call_key
     return f"{nbytes} bytes" if root < 0 else f"{nbytes} bytes and root {root}" if nbytes else f"root {root}"
-
-
-def same_bytes(op: str) -> Flow | None:
-    """Return where members of a collective call give numbers of bytes that must be equal; None: nowhere."""
-    return _SAME_BYTES.get(blocking_name(op))
 
 
 def _optional(call: Call, name: str) -> Any:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalatrace.arrays import Ints
-from scalatrace.operations import Category, blocking_name, operation
+from scalatrace.operations import Category, operation
 from scalatrace.trace.exchange.messages import MessageGroups
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
@@ -34,14 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Exchange", "exchanges_of", "has_pairs", "is_unknown"]
 
-TO_ALL = ("Alltoall", "Allgather", "Allgatherv")
-TO_ROOT = ("Gather", "Gatherv")
-FROM_ROOT = ("Scatter",)
-EQUAL = (*TO_ALL, *TO_ROOT, *FROM_ROOT)
-"""Collectives in which a rank sends the same amount to each of its partners."""
-
-LISTED = ("Alltoallv", "Alltoallw", "Scatterv")
-"""Collectives with an amount for each rank."""
+TO_ALL = ("allgather", "alltoall")
+"""Collectives in which each rank sends to all."""
 
 MAX_EXPANDED = 1 << 20
 """Pairs of ranks that one call of a set of ranks lists; of more, each group is one product."""
@@ -81,7 +75,13 @@ class Exchange:
 
 def has_pairs(op: str) -> bool:
     """Return whether the calls of an operation determine the bytes between each pair of ranks."""
-    return operation(op).category is Category.NEIGHBOUR or blocking_name(op) in (*EQUAL, *LISTED)
+    return operation(op).is_pairwise
+
+
+def _sends_equal_blocks(op: str) -> bool:
+    """Return whether a rank sends the same amount to each of its partners, without a list of them."""
+    row = operation(op)
+    return bool(row.collective) and row.is_pairwise and row.sends is not None and not row.sends.is_listed
 
 
 def exchanges_of(trace: Trace, budget: Budget) -> Iterator[Exchange]:
@@ -96,7 +96,7 @@ def exchanges_of(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     groups = MessageGroups(trace)
     for event, rank_set in rank_sets(trace, _matters, budget):
         op = trace.ops[event.op].name
-        if blocking_name(op) not in EQUAL or operation(op).flow_later or is_unknown(trace, event):
+        if not _sends_equal_blocks(op) or operation(op).flow_later or is_unknown(trace, event):
             continue
         for part in groups.of_one_size(event, rank_set):
             for call, n in some_calls(trace, event, part, _matters, budget):
@@ -134,12 +134,12 @@ def _matters(op: str, name: str) -> bool:
 def _equal(groups: MessageGroups, call: Call, ranks: Ints, n: Number) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send: the same amount to each of their partners."""
     own_ranks, size, start, members = groups.arrays(call.family, ranks)
-    nbytes, op = _amount(call), blocking_name(call.op)
-    if op in TO_ALL:
+    nbytes, collective = _amount(call), operation(call.op).collective
+    if collective in TO_ALL:
         yield from _to_all(call, ranks, (size, start, members), n, nbytes)
         return
     roots = groups.peers(call, "root", ranks)
-    if op in TO_ROOT:
+    if collective == "gather":
         has_root = roots >= 0
         yield Exchange(call.node, ranks[has_root], members[(start + roots)[has_root]], n, nbytes)
         return
@@ -196,8 +196,8 @@ def _by_rank(trace: Trace, budget: Budget) -> Iterator[Exchange]:
 
 
 def _is_listed(op: str) -> bool:
-    is_neighbour = operation(op).category is Category.NEIGHBOUR
-    return (is_neighbour or blocking_name(op) in LISTED) and not operation(op).flow_later
+    row = operation(op)
+    return row.is_pairwise and not _sends_equal_blocks(op) and not row.flow_later
 
 
 def _calls(trace: Trace, rank: int) -> Iterator[tuple[Call, int]]:
@@ -225,7 +225,7 @@ def _list_partners(call: Call, n: Number, neighbours: Neighbours | None = None) 
 
 def _partners(call: Call, neighbours: Neighbours | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the ranks of the communicator that a call sends to, and bytes to each."""
-    op = blocking_name(call.op)
+    collective = operation(call.op).collective
     if operation(call.op).category is Category.NEIGHBOUR:
         lists = None if neighbours is None else neighbours.of(call.family)
         if lists is None:
@@ -234,11 +234,11 @@ def _partners(call: Call, neighbours: Neighbours | None) -> tuple[tuple[int, ...
     everyone = tuple(range(len(call.comm.peers)))
     root = call.raw("root") if "root" in call else 0
     is_root = root == (ROOT if call.comm.remote is not None else call.comm.rank)
-    if op in TO_ROOT:
+    if collective == "gather":
         return ((root,), (_amount(call),)) if root >= 0 else ((), ())
-    if op in (*FROM_ROOT, "Scatterv") and not is_root:
+    if collective == "scatter" and not is_root:
         return (), ()
-    if op in EQUAL:
+    if _sends_equal_blocks(call.op):
         return everyone, (_amount(call),) * len(everyone)
     counts = call.get("sendcounts")
     side = "send" if isinstance(counts, tuple) else "recv"  # MPI_IN_PLACE

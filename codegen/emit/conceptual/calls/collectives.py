@@ -26,7 +26,7 @@ class CollectiveEmitter:
         """Add a collective of each communicator of a family, in one statement where possible."""
         op = call.op.removesuffix(SUFFIX)
         for comm in self.sets.communicators(call, chosen):
-            for step in PATTERNS[op].steps:
+            for step in PATTERNS[op]:
                 statement = self.messages(step, comm) if op != call.op else self.statement(step, comm)
                 if comm.last is not None:
                     every = writing.range_to(writing.expr(comm.last))

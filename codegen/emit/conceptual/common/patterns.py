@@ -11,49 +11,38 @@ v-forms send the mean of their sizes. INTEGERS stand for four bytes each.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from scalatrace.formula import Binary, Const, Expr, Item, Var, add, mul
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient
 from scalatrace.operations import blocking_name, operation
 
-__all__ = ["PATTERNS", "SourcePattern", "blocking_form", "integers", "mean"]
+__all__ = ["PATTERNS", "blocking_form", "integers", "mean"]
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePattern:
-    """What a collective becomes, one after the other.
-
-    Attributes:
-        steps: "barrier", "multicast" from the root, "all to all", "reduce" to the root, "reduce to all",
-            "reduce to each", "multicast all" (the gathered pieces, from the root).
-        count, datatype: the parameters that the size of a message follows from; "": it has none.
-    """
-
-    steps: tuple[str, ...]
-    count: str = ""
-    datatype: str = ""
-
-
-PATTERNS = {
-    "Barrier": SourcePattern(("barrier",)),
-    "Bcast": SourcePattern(("multicast",), "count", "datatype"),
-    "Reduce": SourcePattern(("reduce",), "count", "datatype"),
-    "Allreduce": SourcePattern(("reduce to all",), "count", "datatype"),
-    "Scan": SourcePattern(("reduce to all",), "count", "datatype"),
-    "Exscan": SourcePattern(("reduce to all",), "count", "datatype"),
-    "Gather": SourcePattern(("reduce",), "sendcount", "sendtype"),
-    "Gatherv": SourcePattern(("reduce",), "sendcount", "sendtype"),
-    "Scatter": SourcePattern(("multicast",), "recvcount", "recvtype"),
-    "Scatterv": SourcePattern(("multicast",), "recvcount", "recvtype"),
-    "Allgather": SourcePattern(("reduce", "multicast all"), "recvcount", "recvtype"),
-    "Allgatherv": SourcePattern(("reduce", "multicast all"), "recvcounts", "recvtype"),
-    "Alltoall": SourcePattern(("all to all",), "recvcount", "recvtype"),
-    "Alltoallv": SourcePattern(("all to all",), "recvcounts", "recvtype"),
-    "Reduce_scatter": SourcePattern(("reduce to each",), "recvcounts", "datatype"),
-    "Reduce_scatter_block": SourcePattern(("reduce to each",), "recvcount", "datatype"),
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "Barrier": ("barrier",),
+    "Bcast": ("multicast",),
+    "Reduce": ("reduce",),
+    "Allreduce": ("reduce to all",),
+    "Scan": ("reduce to all",),
+    "Exscan": ("reduce to all",),
+    "Gather": ("reduce",),
+    "Gatherv": ("reduce",),
+    "Scatter": ("multicast",),
+    "Scatterv": ("multicast",),
+    "Allgather": ("reduce", "multicast all"),
+    "Allgatherv": ("reduce", "multicast all"),
+    "Alltoall": ("all to all",),
+    "Alltoallv": ("all to all",),
+    "Reduce_scatter": ("reduce to each",),
+    "Reduce_scatter_block": ("reduce to each",),
 }
+"""Collective -> the statements that replace it, one after the other.
+
+They are "barrier", "multicast" from the root, "all to all", "reduce" to the root, "reduce to all",
+"reduce to each", and "multicast all" (the gathered pieces, from the root).
+"""
 
 
 def blocking_form(op: str) -> str:

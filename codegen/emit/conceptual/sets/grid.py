@@ -19,7 +19,6 @@ from scalatrace.codegen.builders.sample import Mask, RankSample
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK
-from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS
 from scalatrace.codegen.emit.conceptual.sets.grid_formulas import (
     NUM_TASKS,
     RANK,
@@ -62,6 +61,7 @@ from scalatrace.formula import (
     number_or,
     specials_in,
 )
+from scalatrace.operations import operation
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
 
@@ -209,13 +209,13 @@ class GridTasks(TaskSets):
 
     def _volume(self, call: MpiCall) -> Expr:
         """Bytes of one message of a collective."""
-        pattern = PATTERNS[call.op.removesuffix(SUFFIX)]
-        if not pattern.count:
+        block = operation(call.op.removesuffix(SUFFIX)).block
+        if block is None:
             return Const(0)
-        n = call[pattern.count]
-        if any(a.name == pattern.count and a.kind is Kind.ARRAY for a in call.arguments):
+        n = call[block.count]
+        if any(a.name == block.count and a.kind is Kind.ARRAY for a in call.arguments):
             n = self._mean(number(n))
-        return self.nbytes(n, self._significant(number_or(call[pattern.datatype], -1)))
+        return self.nbytes(n, self._significant(number_or(call[block.datatype], -1)))
 
     def _significant(self, kind: Expr) -> Expr:
         """The datatype where it means something."""

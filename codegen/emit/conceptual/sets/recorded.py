@@ -11,7 +11,7 @@ from itertools import pairwise
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK
-from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, divide_bytes, mean
+from scalatrace.codegen.emit.conceptual.common.patterns import divide_bytes, mean
 from scalatrace.codegen.emit.conceptual.sets.tables import combine, list_combinations
 from scalatrace.codegen.emit.conceptual.sets.task_sets import (
     CommunicatorTasks,
@@ -49,6 +49,7 @@ from scalatrace.formula import (
     specials_in,
     xor,
 )
+from scalatrace.operations import operation
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
@@ -287,16 +288,16 @@ class RecordedTasks(TaskSets):
 
     def _volume(self, call: MpiCall, members: Members) -> Expr:
         """Bytes of one message, the mean where they differ."""
-        pattern = PATTERNS[call.op.removesuffix(SUFFIX)]
-        if not pattern.count:
+        block = operation(call.op.removesuffix(SUFFIX)).block
+        if block is None:
             return Const(0)
-        is_array = any(a.name == pattern.count and a.kind is Kind.ARRAY for a in call.arguments)
+        is_array = any(a.name == block.count and a.kind is Kind.ARRAY for a in call.arguments)
         parts = []
         for rank in members:
-            n = self.special.expr(call[pattern.count], rank)
+            n = self.special.expr(call[block.count], rank)
             if is_array:
                 n = map_leaves(number(n), self._total)
-            kind = self.special.expr(call[pattern.datatype], rank)
+            kind = self.special.expr(call[block.datatype], rank)
             if isinstance(kind, Const) and self.is_null(kind.value):
                 continue  # in place, or not significant on this rank
             parts.append(self.nbytes(n, kind))
