@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 import struct
 from pathlib import Path
 
+from scalatrace.compilers.libraries import is_mpi_library
 from scalatrace.compilers.programs import run_tool
 
 __all__ = ["is_elf", "linked_files", "linked_mpi", "loaded_mpi", "preload_obstacle"]
 
 PT_INTERP = 3
 """Kind of a program header: the dynamic linker's path."""
-
-_MPI = re.compile(r"lib(mpi|mpich|mpi_abi)\.so[.\d]*")
 
 
 def is_elf(path: str | Path) -> bool:
@@ -29,7 +27,7 @@ def is_elf(path: str | Path) -> bool:
 
 def linked_mpi(path: str | Path) -> Path | None:
     """The libmpi that the dynamic linker would load for this file, directly or not; None: none."""
-    return next((file for file in linked_files(path) if _MPI.fullmatch(file.name)), None)
+    return next((file for file in linked_files(path) if is_mpi_library(file.name)), None)
 
 
 def linked_files(path: str | Path) -> list[Path]:
@@ -49,7 +47,7 @@ def loaded_mpi() -> Path | None:
     except OSError:
         return None
     paths = {Path(words[5]) for line in lines if len(words := line.split(maxsplit=5)) == 6}
-    libraries = {path for path in paths if _MPI.fullmatch(path.name)}
+    libraries = {path for path in paths if is_mpi_library(path.name)}
     return libraries.pop() if len(libraries) == 1 else None
 
 

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scalatrace.compilers.abi import STANDARD_ABI
 from scalatrace.compilers.elf import linked_mpi
-from scalatrace.compilers.mpi import Mpi, beside_launcher, is_launcher, is_same_library, library_of
+from scalatrace.compilers.libraries import STANDARD_ABI, is_launcher
+from scalatrace.compilers.mpi import Mpi, beside_launcher, is_same_library, library_of
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["foreign_launcher", "foreign_launcher_in"]

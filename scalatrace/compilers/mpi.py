@@ -20,8 +20,16 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from scalatrace.compilers.abi import abi_of, standard_abi_version
 from scalatrace.compilers.elf import is_elf, linked_mpi
+from scalatrace.compilers.libraries import (
+    COMPILERS,
+    LIBRARY_FILES,
+    MPI4PY_FILES,
+    abi_of,
+    compiler_suffixes,
+    is_launcher,
+    standard_abi_version,
+)
 from scalatrace.compilers.programs import IMPORT_NOTHING_HERE, find_program, own_python, run_tool
 from scalatrace.errors import ScalatraceError
 
@@ -30,25 +38,17 @@ __all__ = [
     "beside_launcher",
     "identify",
     "installed",
-    "is_launcher",
     "is_same_library",
     "library_of",
     "mpi_of",
     "mpi_version",
 ]
 
-_COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich", "mpicc_abi")
-_LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so", "libmpi_abi.so")
-"""The first three as mpi4py looks for them."""
-
-
 MAX_READ = 256 * 1024
 """Bytes at the beginning of a library that its identity depends on: symbols, relocations, a build ID."""
 
 MAX_PARENTS = 4
 """Folders above a library in which its wrapper is sought: lib/release/libmpi.so.12 belongs to bin/mpicc."""
-
-_LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun)(\.\w+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Mpi:
 
     @property
     def flavour(self) -> str:
-        """The binary interface of the library (abi.py)."""
+        """The binary interface of the library (libraries.py)."""
         return abi_of(self.library)
 
 
@@ -105,7 +105,7 @@ def installed(library: Path | None = None) -> Iterator[Mpi]:
     folders += [Path(sys.prefix, "bin"), *map(Path, os.environ.get("PATH", "").split(os.pathsep))]
     seen = set()
     for folder in folders:
-        for name in _COMPILERS:
+        for name in COMPILERS:
             compiler = folder / name
             if compiler in seen or not os.access(compiler, os.X_OK):
                 continue
@@ -146,7 +146,7 @@ def _of_compiler(compiler: Path) -> Mpi:
     folders += [Path(w.removeprefix("-Wl,")) for w in words if w.startswith("-Wl,/")]
     folders += [compiler.parent.parent / "lib", Path("/usr/lib")]
     for folder in folders:
-        for name in _LIBRARIES:
+        for name in LIBRARY_FILES:
             if f"-l{name[3:].split('.')[0]}" in words and (folder / name).exists():
                 return Mpi(_library_behind(folder / name), compiler)
     raise ScalatraceError(
@@ -154,18 +154,12 @@ def _of_compiler(compiler: Path) -> Mpi:
     )
 
 
-def is_launcher(path: Path) -> bool:
-    """Whether a program is called as those that start the ranks of an MPI."""
-    return _LAUNCHER.fullmatch(path.name) is not None
-
-
 def beside_launcher(program: str) -> Mpi | None:
     """The MPI of `mpiexec` or `mpirun.openmpi`: that of the compiler beside it; None if it is no launcher."""
     path = Path(shutil.which(program) or program)
     if not is_launcher(path):
         return None
-    suffixes = {"orterun": (".openmpi", ""), "mpiexec.hydra": (".mpich", "")}.get(path.name, (path.suffix,))
-    for compiler in (path.with_name(f"mpicc{suffix}") for suffix in suffixes):
+    for compiler in (path.with_name(f"mpicc{suffix}") for suffix in compiler_suffixes(path)):
         with suppress(ScalatraceError):
             if os.access(compiler, os.X_OK):
                 return _of_compiler(compiler)
@@ -210,9 +204,8 @@ def _mpi4py_library(interpreter: str) -> Path | None:
     modules = list(Path(origin).parent.glob("MPI*.so"))
     if len(modules) == 1 and (library := linked_mpi(modules[0])):
         return library  # built for one MPI
-    for name in _LIBRARIES[
-        :3
-    ]:  # the wheel has one for each: takes what is beside the interpreter, then the linker's
+    # The wheel has one for each: takes what is beside the interpreter, then the linker's.
+    for name in MPI4PY_FILES:
         if (Path(prefix, "lib", name)).exists():
             return _library_behind(Path(prefix, "lib", name))
     return _by_linker()
@@ -231,7 +224,7 @@ def _by_linker() -> Path | None:
     """The first MPI library in the folders that the dynamic linker searches."""
     searched = filter(os.path.isabs, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
     for folder in (*searched, "/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib64", "/usr/local/lib"):
-        for name in _LIBRARIES:
+        for name in LIBRARY_FILES:
             if (path := Path(folder, name)).exists():
                 return _library_behind(path)
     return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from scalatrace.compilers.elf import linked_files, linked_mpi, preload_obstacle
 from scalatrace.compilers.elf_symbols import symbols
+from scalatrace.compilers.libraries import is_library_of_mpi
 from scalatrace.compilers.mpi import mpi_of
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import Procedure, procedures
@@ -27,9 +28,6 @@ _WITHOUT_MESSAGES = re.compile(
     re.IGNORECASE,
 )
 """Conversions of handles, predefined callbacks, and sizes: of the standard, and no calls that communicate."""
-
-_OF_MPI = re.compile(r"lib(mpi|mpich|mpifort|open-rte|open-pal|pmix|prrte|mca_)[\w-]*\.so.*")
-"""Libraries of MPI itself."""
 
 
 def check_program(path: str) -> dict[str, Any]:
@@ -70,7 +68,7 @@ def _list_functions(path: str) -> tuple[dict[str, list[str]], set[str]]:
     used: dict[str, list[str]] = {}
     defined: set[str] = set()
     for file in (Path(path), *linked_files(path)):
-        if _OF_MPI.fullmatch(file.name):
+        if is_library_of_mpi(file.name):
             continue
         defined.update(filter(_MPI_NAME.fullmatch, symbols(file, defined=True)))
         for name in symbols(file, defined=False):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from scalatrace.compilers.abi import comm_world
+from scalatrace.compilers.libraries import comm_world
 from scalatrace.compilers.mpi import library_of
 from scalatrace.errors import ScalatraceError
 from scalatrace.launched import REPORT_S, launched_rank, waits_for_failed_ranks

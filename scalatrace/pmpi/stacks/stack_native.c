@@ -99,7 +99,7 @@ static enum module kind_of(const char *path) {
     const char *name = st_file_name(path);
     if (!strncmp(name, "libscalatrace_", 14)) return TRACER;
     if (st_options.stacks == ST_STACKS_BOTH && st_is_binding(path)) return MPI_LIBRARY;
-    if (!strncmp(name, "libmpi", 6)) return MPI_LIBRARY;
+    if (!strncmp(name, "libmpi", 6)) return MPI_LIBRARY; /* as scalatrace/compilers/libraries.py */
     if (!strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5)) return C_LIBRARY;
     return PROGRAM;
 }
