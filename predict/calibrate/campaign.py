@@ -28,7 +28,7 @@ from scalatrace.predict.calibrate.library import Measures
 from scalatrace.predict.calibrate.plan import BURST, Experiment, Settings, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 
-__all__ = ["CampaignRank", "Progress", "prepare", "run_campaign"]
+__all__ = ["CampaignRank", "Progress", "run_guarded"]
 
 SETTINGS = re.compile(
     r"(OMPI_MCA|PRTE_MCA|PMIX_MCA|MPICH|I_MPI|UCX|FI|OMP|GOMP|KMP|MKL|OPENBLAS|SLURM_JOB_NUM)_"
@@ -141,6 +141,24 @@ class CampaignRank:
         request = self.comm.Ibarrier()
         while not request.Test():
             time.sleep(POLL_S)
+
+
+def run_guarded(
+    settings: Settings, command: Sequence[str], progress: Progress | None = None
+) -> tuple[Archive | None, ScalatraceError | None]:
+    """Run a campaign. Returns its archive on rank 0, or the error that all ranks have.
+
+    An error during the measurements, which one rank alone may have, ends all ranks: others may wait for it.
+    """
+    try:
+        site = prepare(settings)
+    except ScalatraceError as error:
+        return None, error
+    try:
+        return run_campaign(site, settings, command, progress), None
+    except ScalatraceError as error:
+        site.abort(str(error))
+        return None, error
 
 
 def prepare(settings: Settings) -> CampaignRank:

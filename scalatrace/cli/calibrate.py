@@ -128,15 +128,14 @@ def _measure(args: argparse.Namespace) -> tuple[Archive | None, int]:
     """Measure on all ranks; the archive on rank 0. An error ends all ranks, since others may wait."""
     if not any(name in os.environ for name in THREADS):
         os.environ["OMP_NUM_THREADS"] = "1"  # before numpy is imported
+    os.environ["MPI4PY_RC_THREAD_LEVEL"] = args.thread_level or "multiple"  # before mpi4py is imported
     from scalatrace.predict.calibrate.archive import write_archive
-    from scalatrace.predict.calibrate.start import run_guarded
+    from scalatrace.predict.calibrate.campaign import run_guarded
 
     settings = _settings(args)
     stage("measuring")
     report = PrintedSteps("experiments") if launched_rank() in (None, 0) else None
-    archive, error = run_guarded(
-        settings, ["scalatrace", *sys.argv[1:]], report, args.thread_level or "multiple"
-    )
+    archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
     if error:
         if launched_rank() in (None, 0):
             print(f"scalatrace: {error}", file=sys.stderr, flush=True)
