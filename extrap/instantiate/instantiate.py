@@ -28,8 +28,8 @@ from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks
 from scalatrace.extrap.instantiate.unvaried import check_parameters
 from scalatrace.extrap.instantiate.values import OnRival, Values, refuse
+from scalatrace.extrap.timing.assemble import with_a_sample_per_call
 from scalatrace.extrap.timing.rules import Timing, no_times
-from scalatrace.extrap.timing.samples import with_a_sample_per_call
 from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from scalatrace.extrap.extrapolate import extrapolate
-from scalatrace.extrap.timing.samples import with_a_sample_per_call
+from scalatrace.extrap.timing.assemble import with_a_sample_per_call
 from scalatrace.trace.model.nodes import Node, PredStats, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
