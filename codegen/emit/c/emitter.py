@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from scalatrace.codegen.emit.arguments import possible
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
-from scalatrace.codegen.emit.c.orders import CThreads
-from scalatrace.codegen.emit.c.threads import ONLY_THREADS, threaded
+from scalatrace.codegen.emit.c.threads import ONLY_THREADS, CThreads, threaded
 from scalatrace.codegen.emit.formula_printer import Notation
 from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
