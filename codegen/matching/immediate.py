@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.matching.alignment.align_collectives import compress_calls
+from scalatrace.codegen.matching.alignment.compress_calls import compress_calls
 from scalatrace.codegen.matching.alignment.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder
 from scalatrace.codegen.matching.wildcards import ExecutionPlan

@@ -11,7 +11,7 @@ from hypothesis import given
 from scalatrace.codegen.generate import generate
 from scalatrace.codegen.matching import MatchingError, MatchingProblem, align_collectives, needs_alignment
 from scalatrace.codegen.matching.alignment import align_collectives as align_module
-from scalatrace.codegen.matching.alignment import skeleton as skeleton_module
+from scalatrace.codegen.matching.alignment import compress_calls as compress_module
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Groups
@@ -46,9 +46,9 @@ def test_nodes_that_the_compressor_leaves_and_never_runs(monkeypatch: pytest.Mon
     names = [(f"s {site}",) for site in dict.fromkeys(sites)]
 
     def loops(symbols: list[int], frames: object) -> Trace:
-        return skeleton_module._compress_symbols(symbols, names)
+        return compress_module._compress_symbols(symbols, names)
 
-    monkeypatch.setattr(align_module, "skeleton", loops)
+    monkeypatch.setattr(compress_module, "_skeleton", loops)
     ranks = [
         [call("Bcast", 10 * (1 + k) + r, count=k, root=0, comm="world") for k in sites] for r in range(2)
     ]

@@ -4,42 +4,33 @@
     else:         comm.Barrier(); rest()     ->   comm.Barrier() on all ranks
                                                   rest() on the others
 
-The trace is put into one order in which each collective call is one entry (`order.py`), that order is
-compressed as the recorder compresses a rank's calls (`skeleton.py`), and what each rank does there goes into
-the elastic values. So a collective is one node over all members in every iteration, whatever lines, loops and
-branches it came from. Each rank makes the same calls in the same order with the same parameters; only the
-call site of what was combined is now that of its lowest rank. Times go along: histograms are pooled or shared
-out as calls are.
+The calls of all ranks are put into one order in which each collective call is one entry (`order.py`). That
+order is compressed (`compress_calls.py`). So a collective is one node over all members in every iteration,
+whatever lines, loops and branches it came from. Each rank makes the same calls in the same order with the
+same parameters; only the call site of what was combined is now that of its lowest rank. Times go along:
+histograms are pooled or shared out as calls are.
 
-Costs: O(nodes) when nothing is to combine; else one step per call, as Algorithm 2.
-
-Costs O(nodes): the repeats and the communicator of a node, and of what stands around it, say who is there
-together (their groups of ranks); calls are not looked at.
+Costs: one step per call, as Algorithm 2; O(nodes) when nothing is to combine.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
-from collections.abc import Sequence as AnySequence
-from dataclasses import replace
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
-from scalatrace.codegen.matching.alignment.entry_events import EntryComputeTimes, EntryEvent
-from scalatrace.codegen.matching.alignment.order import CollectiveOrder, Entry
+from scalatrace.codegen.matching.alignment.compress_calls import compress_calls
+from scalatrace.codegen.matching.alignment.order import CollectiveOrder
 from scalatrace.codegen.matching.alignment.scopes import NULL, SELF, WORLD
-from scalatrace.codegen.matching.alignment.skeleton import collectives, repeats, skeleton
 from scalatrace.executor.match_program import stream_parameter
 from scalatrace.operations import is_collective
-from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value
-from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence, named_ranks
+from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Summary, Value
+from scalatrace.trace.model.nodes import Event, Node, Peer, named_ranks
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 
-__all__ = ["align_collectives", "compress_calls", "needs_alignment"]
+__all__ = ["align_collectives", "needs_alignment"]
 
 
 def align_collectives(trace: Trace) -> Trace:
@@ -56,97 +47,13 @@ def align_collectives(trace: Trace) -> Trace:
 
 
 def needs_alignment(trace: Trace) -> bool:
-    """Whether members of a communicator are missing in a collective node; in O(nodes)."""
+    """Whether members of a communicator are missing in a collective node.
+
+    Costs O(nodes): compares groups of ranks with members. The groups are those of the node's repeat and
+    communicator, and of the repeats of the sequences around it.
+    """
     trace = explicit(trace)
     return next(_find_misaligned(trace), None) is not None
-
-
-def compress_calls(trace: Trace, entries: AnySequence[Entry]) -> Trace:
-    """The trace whose ranks make these calls, in this order; its tables and header are those of another."""
-    symbols, signatures = _symbols(entries)
-    loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
-    entry_events: defaultdict[int, EntryEvent] = defaultdict(EntryEvent)
-    times = EntryComputeTimes(trace)
-    coming = zip(entries, symbols, strict=True)
-    for event, n in collectives(loops.nodes):
-        merged = entry_events[id(event)]
-        entered = list(islice(coming, n))
-        merged.meet([entry for entry, _ in entered])
-        for entry, symbol in entered:
-            merged.signature = signatures[symbol]
-            times.note(merged, entry, merged.signature)
-    ranks_of: dict[int, RankList] = {}
-    for node in loops.nodes:
-        _participants(node, entry_events, ranks_of)
-    preds = times.preds()
-    nodes = [
-        _node(trace, node, trace.ranks, entry_events, ranks_of, times) for node in _run(loops.nodes, ranks_of)
-    ]
-    return replace(trace, nodes=nodes, preds=preds)
-
-
-def _symbols(entries: AnySequence[Entry]) -> tuple[list[int], list[int]]:
-    """A number for each entry, equal for those that can be one node; and for each number a signature.
-
-    Collective calls are alike when they come from the same set of lines.
-    """
-    numbers: dict[tuple[int, frozenset[int], bool], int] = {}
-    signatures: list[int] = []
-    symbols = []
-    for entry in entries:
-        first = entry.calls[0].node
-        sites = (
-            frozenset(call.node.signature for call in entry.calls)
-            if entry.collective
-            else frozenset([first.signature])
-        )
-        key = (first.op, sites, entry.collective)
-        if key not in numbers:
-            numbers[key] = len(signatures)
-            signatures.append(first.signature)
-        symbols.append(numbers[key])
-    return symbols, signatures
-
-
-def _participants(node: Node, entry_events: dict[int, EntryEvent], ranks_of: dict[int, RankList]) -> RankList:
-    if isinstance(node, Event):
-        result = entry_events[id(node)].ranks
-    else:
-        runs = [run for child in node.nodes for run in _participants(child, entry_events, ranks_of).runs]
-        result = RankList.from_runs(runs)
-    ranks_of[id(node)] = result
-    return result
-
-
-def _run(nodes: AnySequence[Node], ranks_of: dict[int, RankList]) -> list[Node]:
-    """The nodes that any rank runs: the compressor may leave some that run 0 times each time they are met."""
-    return [node for node in nodes if len(ranks_of[id(node)])]
-
-
-def _node(
-    trace: Trace,
-    node: Node,
-    around: RankList,
-    entry_events: dict[int, EntryEvent],
-    ranks_of: dict[int, RankList],
-    times: EntryComputeTimes,
-) -> Node:
-    members = ranks_of[id(node)]
-    if isinstance(node, Event):
-        merged = entry_events[id(node)]
-        repeat, op, params = merged.content(trace)
-        return Event(
-            _keep_present(repeat, members, around), op, merged.signature, params, times.stats(merged)
-        )
-    inner = tuple(
-        _node(trace, child, members, entry_events, ranks_of, times) for child in _run(node.nodes, ranks_of)
-    )
-    return Sequence(_keep_present(repeats(node), members, around), inner)
-
-
-def _keep_present(repeat: Elastic, members: RankList, around: RankList) -> Elastic:
-    """Return a repeat without absent ranks."""
-    return Groups([(members, repeat)]) if isinstance(repeat, Vec) and members != around else repeat
 
 
 _Classes = list[RankList]
@@ -160,7 +67,7 @@ def _find_misaligned(trace: Trace) -> Iterator[Event]:
 
 
 def _below(
-    trace: Trace, nodes: AnySequence[Node], ranks: RankList, around: list[_Classes], collective: set[int]
+    trace: Trace, nodes: Sequence[Node], ranks: RankList, around: list[_Classes], collective: set[int]
 ) -> Iterator[Event]:
     for node in nodes:
         if node.repeat == Vec(0):  # what never runs has no parameters

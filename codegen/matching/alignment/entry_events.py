@@ -34,7 +34,7 @@ class EntryEvent:
         self._op = -1
         self.signature = 0
 
-    def meet(self, entries: Sequence[Entry]) -> None:
+    def add_execution(self, entries: Sequence[Entry]) -> None:
         """Record an execution of the node, with one run per entry."""
         profile = tuple(entry.ranks for entry in entries)
         self._entry_counts.append(self._profiles.setdefault(profile, len(self._profiles)))
@@ -66,7 +66,7 @@ class EntryEvent:
         return self._repeat(), self._op, tuple(params)
 
     def _repeat(self) -> Elastic:
-        """Ranks that are equally often there, whatever the meeting, share their values."""
+        """Ranks that take part equally often in each kind of execution share their values."""
         counts = [Counter(rank for ranks in profile for rank in ranks) for profile in self._profiles]
         rows: dict[tuple[int, ...], PackedRow] = {}
         result: dict[int, PackedRow] = {}
