@@ -6,9 +6,12 @@
  *     other ranks: of a new communicator            none
  *     other ranks: in MPI_Finalize                  st_options.rank_limit   SCALATRACE_RANK_LIMIT (3600 s)
  *     other ranks: at the end, sessions only        st_options.wait_limit   SCALATRACE_WAIT_LIMIT, from the last rank
+ *     the end of a checkpoint (save.c)              st_options.wait_limit   SCALATRACE_WAIT_LIMIT
+ *     names of call sites (names.c)                 resolve + wait limit    SCALATRACE_RESOLVE_LIMIT, and the above
  *
  * A thread of the program may hold what the tracer waits for, and wait itself for the thread that is in the tracer.
- * After the limit the tracer gives up: it prints one line, this rank records nothing more, and the program continues.
+ * After the limit the tracer gives up: it prints one line, this rank records nothing more, and the program continues. A
+ * checkpoint that goes on, and names that are not found in time, are a warning only.
  *
  * A limit that ends on each rank by itself would make ranks decide differently: some would wait for the others, which
  * wait for them in the program. So in MPI_Init rank 0 decides (process/arrival.h). After it all ranks have a tracer, and

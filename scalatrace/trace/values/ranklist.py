@@ -4,6 +4,8 @@ Inside, a set is the tuple of its maximal runs of consecutive ranks, so equal se
 Outside, it is a union of nests `<dimension start (length stride)...>`, outermost dimension first:
 
     6 7 8 / 11 12 13 / 16 17 18      <2 6 3 5 3 1>      in a file [[3, 5, [3, 1, 6]]]
+
+The core has sets of ranks as boxes: RankSet in core/src/values/ranks.hpp.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@
  *   (0..3, 2 x 16)  32..35       a row and a block     -->  0..3, 3 times 16 apart
  *   (0..3, 3 x 16)  (64..67, 3 x 16)  two rows         -->  0..3, 3 times 16 apart, 2 times 64 apart
  *
- * Set operations on sets that are not one behind the other work on intervals, and append the result.
+ * Set operations on sets that are not one behind the other work on intervals, and append the result. RankList in
+ * scalatrace/trace/values/ranklist.py is the same in Python; it folds nests when they are written (nested_runs.py).
  */
 #include "values/ranks.hpp"
 
