@@ -45,7 +45,7 @@ OWNERS: dict[str, str] = {}
 """Which plug-in a further function is of."""
 
 DIMS: list[Dims] = []
-"""What says the grid of a trace, in the order of loading."""
+"""The functions `dims` of plug-ins, in the order of loading: each gives the grid of a trace, or None."""
 
 __all__ = ["DIMS", "GROUP", "load_plugins", "register"]
 
@@ -85,13 +85,19 @@ def register(module: Any, name: str) -> None:
     if not functions and not any(offered):
         raise InputError(f"{name}: no plug-in: it has none of FUNCTIONS, FEATURES, PARTITIONS, dims")
     try:
-        mine = [_function(str(key), given) for key, given in functions.items()]
+        item = "FUNCTIONS"
+        mine = [_function(str(key), function) for key, function in functions.items()]
+        item = "FEATURES"
         added = [(formula, float(weight)) for formula, weight in offered[0]]
+        item = "PARTITIONS"
         partitions = [list(conditions) for conditions in offered[1]]
-        given = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
+        item = "dims"
+        dims = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
     except (AttributeError, TypeError, ValueError) as error:
-        raise InputError(f"{name}: what it offers is not as it should be: {error}") from None
-    _no_other_has([function.name for function in mine], name)
+        raise InputError(
+            f"{name}: invalid {item}: {error}; samples/plugins/cg_transpose.py is an example"
+        ) from None
+    _check_names_free([function.name for function in mine], name)
     for function in mine:
         add_function(function)
     OWNERS.update(dict.fromkeys((function.name for function in mine), name))
@@ -100,7 +106,7 @@ def register(module: Any, name: str) -> None:
         parse_condition(text)
     EXTRA.extend(feature for feature in features if feature not in EXTRA)
     EXTRA_PARTITIONS.extend(one for one in partitions if one not in EXTRA_PARTITIONS)
-    DIMS.extend(one for one in given if one not in DIMS)
+    DIMS.extend(one for one in dims if one not in DIMS)
 
 
 def _feature(formula: str | Expr) -> Expr:
@@ -108,7 +114,7 @@ def _feature(formula: str | Expr) -> Expr:
     return parse_number(format_text(formula) if isinstance(formula, Expr) else formula)
 
 
-def _no_other_has(functions: Iterable[str], name: str) -> None:
+def _check_names_free(functions: Iterable[str], name: str) -> None:
     """Raise InputError when a function would silently take another's place."""
     for function in functions:
         if function in BUILT_IN or function in RESERVED:

@@ -64,7 +64,7 @@ def _reductions(
 
 
 class Messaging(Collecting):
-    """What takes other tasks."""
+    """Lower the statements in which tasks communicate."""
 
     def _send(self, node: t.Send, env: Env) -> None:
         message, reception = node.message, node.reception or t.Reception()
@@ -73,7 +73,7 @@ class Messaging(Collecting):
         tag = self.tag(message.tag, env)
         async_send = bool(node.asynchronous)
         async_receive = async_send if reception.asynchronous is None else reception.asynchronous
-        self._not_to_oneself(node, pairs, async_send and (async_receive or node.unsuspecting) and count > 0)
+        self._refuse_self_send(node, pairs, async_send and (async_receive or node.unsuspecting) and count > 0)
         if not node.unsuspecting:
             memory = self.memory(reception, env, message)
             their_tag = tag if reception.tag is None else self.tag(reception.tag, env)
@@ -82,7 +82,7 @@ class Messaging(Collecting):
             )
         self._transfers(True, pairs, size, tag, count, async_send, self.memory(message, env), node)
 
-    def _not_to_oneself(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
+    def _refuse_self_send(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
         alone = next((a for a, b in pairs if a == b), None)
         if alone is not None and not allowed:
             reason = f"task {alone} would send to itself and wait for ever; send and receive ASYNCHRONOUSLY"

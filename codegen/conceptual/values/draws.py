@@ -38,7 +38,7 @@ class Draws:
         return self.bits() % count
 
     def unit(self) -> float:
-        """Return a number from 0 (possible) to 1 (not)."""
+        """Return a float in [0, 1)."""
         return (self.bits() >> 11) * 2.0**-53
 
     def gaussian(self, mean: float, deviation: float) -> float:

@@ -16,13 +16,15 @@ from scalatrace.predict.timeline import Line, Timeline, TimelineEvent, TimelineM
 __all__ = ["write_paraver"]
 
 MPI_CALL = 50000003
-"""Type of the events: the MPI call that a rank is in; value 0 is none."""
+"""Type of the events: the MPI call that a rank is in; value 0 is none. Extrae's number of other MPI calls."""
 
-RUNNING = 1
+RUNNING, IMMEDIATE_SEND, IMMEDIATE_RECEIVE, OTHERS = 1, 10, 11, 15
 _STATES = {
     1: "Running", 3: "Waiting a message", 4: "Blocking send", 8: "Wait", 9: "Group communication",
     10: "Immediate send", 11: "Immediate receive", 12: "I/O", 15: "Others", 17: "Send receive",
 }  # fmt: skip
+"""Numbers and names of states as in Extrae's traces, so that Paraver's configurations fit."""
+
 _BY_CATEGORY = {
     Category.SEND: 4, Category.RECV: 3, Category.SENDRECV: 17, Category.COMPLETION: 8, Category.COLLECTIVE: 9,
     Category.NEIGHBOUR: 9, Category.IO: 12, Category.FILE: 12, Category.PROBE: 3,
@@ -124,8 +126,8 @@ def _object(position: int, thread: int) -> str:
 def _state(event: TimelineEvent) -> int:
     row = operation(event.call.op)
     if row.makes_request and row.category in (Category.SEND, Category.RECV):
-        return 10 if row.category is Category.SEND else 11
-    return _BY_CATEGORY.get(row.category, 15)
+        return IMMEDIATE_SEND if row.category is Category.SEND else IMMEDIATE_RECEIVE
+    return _BY_CATEGORY.get(row.category, OTHERS)
 
 
 def _message(message: TimelineMessage, source: str, dest: str, start: int, end: int) -> str:
