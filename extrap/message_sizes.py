@@ -17,7 +17,7 @@ from scalatrace.arrays import Ints, Mask
 from scalatrace.errors import FormatError, FormulaError, LimitError
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
 from scalatrace.formula import Cond, Expr
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import MESSAGES, Category, Flow, operation
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace, events
@@ -209,7 +209,7 @@ def _matters(op: str, name: str) -> bool:
 def _flows(rule: Rule) -> list[tuple[int, Flow]]:
     """Return what a point-to-point call sends (0) and receives (1)."""
     row = operation(rule.op or "")
-    if row.category not in (Category.SEND, Category.RECV, Category.SENDRECV):
+    if row.category not in MESSAGES:
         return []
     both = (0, row.sends), (1, row.recvs)
     return [(at, flow) for at, flow in both if flow is not None and flow.count and flow.times == "once"]

@@ -454,6 +454,9 @@ def _readings(name: str) -> Iterator[tuple[str, bool, bool]]:
 COLLECTIVES = frozenset({Category.COLLECTIVE, Category.NEIGHBOUR})
 """Kinds of collective calls that move data, or synchronise without."""
 
+MESSAGES = frozenset({Category.SEND, Category.RECV, Category.SENDRECV})
+"""Kinds of calls that send or receive messages at once, not by a request that Start starts."""
+
 SENDING = frozenset({Category.SEND, Category.SENDRECV, Category.PERSISTENT})
 """Kinds of calls that send, or prepare to."""
 

@@ -47,6 +47,7 @@ from scalatrace.predefined import known_thread_level
 from scalatrace.trace.exchange.buffer_memory import MEMORY
 from scalatrace.trace.model.symbolic import Field, Rule, StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Family, IntArray, Kind
+from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -129,7 +130,7 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
     def __post_init__(self) -> None:
         super().__init__()
         self.values = FieldValues(self.model, self.shape, self.functions)
-        self.stat = self.model.stat_index.get("compute_ns")
+        self.stat = self.model.stat_index.get(COMPUTE)
         self._schemas = {op.name: op.params for op in self.model.ops}
         self._lists: dict[bytes, RankList] = {}
 

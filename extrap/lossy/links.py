@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scalatrace.extrap.lossy.calls import Calls
-from scalatrace.operations import COLLECTIVES, Category, Flow, operation
+from scalatrace.operations import COLLECTIVES, MESSAGES, Category, Flow, operation
 from scalatrace.trace.query.requests import ENDING, STARTING, ages
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
 __all__ = ["Links", "links_of", "requests_of"]
-
-_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 
 
 @dataclass
@@ -132,9 +130,9 @@ def _starts(calls: Calls, links: Links, number: int) -> int:
 
 def _ends(call: Call) -> Iterator[_End]:
     row = operation(call.op)
-    if row.sends and row.category in (*_MESSAGES, Category.PERSISTENT):
+    if row.sends and row.category in (*MESSAGES, Category.PERSISTENT):
         yield from _end(call, row.sends, "sendtag")
-    if row.recvs and row.category in (*_MESSAGES, Category.PERSISTENT, Category.PROBE):
+    if row.recvs and row.category in (*MESSAGES, Category.PERSISTENT, Category.PROBE):
         yield from _end(call, row.recvs, "recvtag")
 
 

@@ -29,14 +29,13 @@ from scalatrace.formula import (
 )
 from scalatrace.formula import number as as_number
 from scalatrace.formula.prove import Proved
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import MESSAGES, Category, Flow, operation
 from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
 from scalatrace.trace.symbolic.field import Part
 from scalatrace.trace.symbolic.special_values import symbolic
 
-MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 NO_PEER = "PROC_NULL"
 ANY_TAG = "ANY_TAG"
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.matching import check_sizes
-from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
+from scalatrace.extrap.proofs.halves import Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
 from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
@@ -25,7 +25,7 @@ from scalatrace.extrap.proofs.values import Unprovable, loops_of, rename_variabl
 from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, format_text, names_in
 from scalatrace.formula.prove import Proved, available
 from scalatrace.formula.rewrite import Substitution
-from scalatrace.operations import Category, operation
+from scalatrace.operations import MESSAGES, Category, operation
 from scalatrace.trace.consistency.partners import is_counted
 from scalatrace.trace.model.symbolic import FamilyRule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind

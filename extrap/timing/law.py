@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from scalatrace.extrap.timing.trends import State, Trends
 from scalatrace.trace.model.symbolic import StatRule, SymbolicTrace
+from scalatrace.trace.query.load import COMPUTE
 
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["Law", "laws"]
-
-COMPUTE = "compute_ns"
 
 
 @dataclass(frozen=True)

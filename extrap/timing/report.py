@@ -11,11 +11,10 @@ from scalatrace.stats.bootstrap import PredictionInterval
 from scalatrace.stats.curve import LEVEL, Curve
 from scalatrace.stats.forms import Scale, as_row
 from scalatrace.trace.model.symbolic import Rule, SymbolicTrace
+from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.symbolic.format_formula import format_where
 
-__all__ = ["STATS", "FittedMean", "TimingRow", "fitted_means", "timing_row", "timing_rows"]
-
-STATS = ("compute_ns", "comm_ns")
+__all__ = ["FittedMean", "TimingRow", "fitted_means", "timing_row", "timing_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,7 @@ def fitted_means(
         for stat in rule.stats:
             for at, measured in enumerate(model.stats):
                 samples = trends.samples(stat.histograms, at)
-                if measured.name in STATS and len(samples) >= MIN_RUNS and not trends.is_small(samples, at):
+                if measured.name in TIMES and len(samples) >= MIN_RUNS and not trends.is_small(samples, at):
                     weighed.append((samples[max(samples)].total, (rule, at, stat, conditions)))
     weighed.sort(key=lambda item: -item[0])
     result = []

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import prod
 
 from scalatrace.extrap.timing.phases import phase_rows
-from scalatrace.extrap.timing.report import STATS
 from scalatrace.trace.model.symbolic import SymbolicTrace, events
+from scalatrace.trace.model.tables import TIMES
 
 __all__ = ["Total", "chosen_inputs", "site_times"]
 
@@ -66,7 +66,7 @@ def site_times(model: SymbolicTrace, chosen: Mapping[int, int]) -> list[SiteTime
                 row = stat.histograms[number]
                 for at, (measured, histogram) in enumerate(zip(model.stats, row, strict=False)):
                     name, resolution = measured.name, measured.resolution
-                    if histogram is None or name not in STATS or (id(stat.histograms), at) in phases:
+                    if histogram is None or name not in TIMES or (id(stat.histograms), at) in phases:
                         continue
                     total = site.totals.setdefault(n, Total())
                     if name == "comm_ns":

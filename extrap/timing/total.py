@@ -13,9 +13,9 @@ from scalatrace.stats.forms import Points
 from scalatrace.stats.interval_width import is_vague
 from scalatrace.stats.trend_test import constant_curve
 from scalatrace.trace.model.symbolic import Rule, SymbolicTrace, events
+from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.model.trace import Trace
 
-STATS = ("compute_ns", "comm_ns")
 POOR_FIT = 0.2
 """A larger deviation of a curve, as a part of the values, is a poor fit."""
 
@@ -178,7 +178,7 @@ def poor_fits(model: SymbolicTrace, times: Times) -> list[PoorFit]:
 
 
 def _stats(model: SymbolicTrace) -> Iterator[tuple[int, str, float]]:
-    return ((at, stat.name, stat.resolution) for at, stat in enumerate(model.stats) if stat.name in STATS)
+    return ((at, stat.name, stat.resolution) for at, stat in enumerate(model.stats) if stat.name in TIMES)
 
 
 def _estimates(model: SymbolicTrace, times: Times, at: int) -> Iterator[tuple[Rule, Rows, Estimate]]:

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import cache
 from typing import NamedTuple
 
-from scalatrace.operations import COLLECTIVES, Category, Mode, operation, sent_bytes
+from scalatrace.operations import COLLECTIVES, MESSAGES, Category, Mode, operation, sent_bytes
 from scalatrace.predict.lowering.actions import (
     Computation,
     LoweredAction,
@@ -37,7 +37,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["TraceLowering"]
 
-_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT)
+_MESSAGES = MESSAGES | {Category.PERSISTENT}
 _REASONS = {
     Category.ONE_SIDED: "one-sided communication",
     Category.WINDOW: "synchronisation of a window",

@@ -14,7 +14,7 @@ from math import prod
 
 import sympy  # type: ignore[import-untyped]
 
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import MESSAGES, Category, Flow, operation
 from scalatrace.predict.models.closed import ModelPlace, NotClosedError, places
 from scalatrace.predict.models.collectives import COSTS, ModelRound
 from scalatrace.predict.models.growth import asymptotic
@@ -169,7 +169,7 @@ class _Costs:
         # An array of counts has no closed formula of its size.
         if row.collective and not row.has_unequal_blocks and not row.flow_later:
             return self._collective(rule, row.collective, row.sends or row.recvs)
-        if row.category in (Category.SEND, Category.RECV, Category.SENDRECV) and not row.flow_later:
+        if row.category in MESSAGES and not row.flow_later:
             return self._message(rule, row.sends, row.recvs, row.nonblocking)
         if row.category is Category.COMMUNICATOR:
             return self._model("allreduce", sympy.Integer(4), self._comm_size(rule))

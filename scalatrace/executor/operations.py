@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from scalatrace.operations import COLLECTIVE_NAMES, Category, Meeting, Mode, Operation, operation
+from scalatrace.operations import COLLECTIVE_NAMES, MESSAGES, Category, Meeting, Mode, Operation, operation
 
 __all__ = ["COLLECTIVES", "EngineOp", "Flags", "Treatment", "treatment"]
 
@@ -113,7 +113,7 @@ def treatment(name: str) -> Treatment:
     flags = Flags.PERSISTENT if row.flow_later else Flags.NONBLOCKING if row.makes_request else 0
     if base in _COMPLETIONS:
         return Treatment(_COMPLETIONS[base])
-    if row.category in (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT):
+    if row.category in MESSAGES or row.category is Category.PERSISTENT:
         return _message(row, flags)
     if row.category is Category.PROBE:
         # A matched message is received at once; Mrecv then only copies it.

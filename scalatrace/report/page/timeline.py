@@ -17,7 +17,7 @@ from math import inf
 from typing import NamedTuple
 
 from scalatrace.errors import UsageError
-from scalatrace.operations import Category, operation, received_bytes, sent_bytes
+from scalatrace.operations import MESSAGES, operation, received_bytes, sent_bytes
 from scalatrace.report.costs.durations import CallDuration, Durations, SimulatedDurations
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import ANY, NONE, Messages, world_rank
@@ -261,7 +261,7 @@ class _Walk:
     def _messages(self, call: Call, at: int | None) -> None:
         """Number the messages of each channel, from the first call on."""
         row = operation(call.op)
-        if row.category not in (Category.SEND, Category.RECV, Category.SENDRECV):
+        if row.category not in MESSAGES:
             return
         for sends, flow in ((True, row.sends), (False, row.recvs)):
             if flow is None or flow.peer not in call:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scalatrace.operations import Category, blocking_name, operation
+from scalatrace.operations import MESSAGES, Category, blocking_name, operation
 from scalatrace.trace.consistency.failed import WITH_ERRORS
 from scalatrace.trace.consistency.partners import CallCounts, Instances, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
@@ -23,7 +23,6 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["first_conflict", "first_disagreement"]
 
-_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 
 MAX_PAIRS = 1 << 20
 """Pairs of ranks whose bytes of Alltoallv are compared."""
@@ -62,7 +61,7 @@ class _Agreement:
         if not self._compares:
             return
         category = operation(call.op).category
-        if category in _MESSAGES or category is Category.COLLECTIVE:
+        if category in MESSAGES or category is Category.COLLECTIVE:
             self._outside = self._outside or next(_outside(call), None)
             self._collectives.add(call, n)
             self._pairs.add(call, n)
@@ -122,7 +121,7 @@ class _Sizes:
 
     def add(self, call: Call, n: int, started: bool = False) -> None:
         row = operation(call.op)
-        if not (row.category in _MESSAGES or (started and row.category is Category.PERSISTENT)):
+        if not (row.category in MESSAGES or (started and row.category is Category.PERSISTENT)):
             return
         family = call.comm.family
         if row.sends and (peer := peer_of(call, row.sends)) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from scalatrace.operations import Category, Flow, Meeting, operation
+from scalatrace.operations import MESSAGES, Category, Flow, Meeting, operation
 from scalatrace.trace.consistency.message_counts import CountedMessage, Counts, matched
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
@@ -53,7 +53,6 @@ class Instances:
         return self._numbers[comm.family, everyone]
 
 
-_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COUNTED = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.IO, Category.FILE)
 _PAIRS = {
     "Win_start": ("Win_complete",),
@@ -234,7 +233,7 @@ class _MatchedCounts:
 
     def add(self, call: Call, n: int, started: bool = False) -> None:
         row = operation(call.op)
-        if row.category in _MESSAGES or (started and row.category is Category.PERSISTENT):
+        if row.category in MESSAGES or (started and row.category is Category.PERSISTENT):
             if row.sends and (peer := peer_of(call, row.sends)) is not None:
                 self._sent[CountedMessage(call.comm.family, call.rank, peer, tag_of(call, "sendtag"))] += n
             if row.recvs and (peer := peer_of(call, row.recvs)) is not None:
