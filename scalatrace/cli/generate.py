@@ -208,17 +208,17 @@ def _generate_scalable(
     from scalatrace.codegen.generate import generate_scalable
     from scalatrace.codegen.program.tree import Duration
     from scalatrace.extrap.matching import check_model
-    from scalatrace.extrap.timing.law import laws
+    from scalatrace.extrap.timing.time_formulas import time_formulas
     from scalatrace.formula import FUNCTIONS
 
     check_model(model)
     if emitter(language).matched:
         model = _match_receives(model)
     model = names.trace(model)
-    law = laws(model, timing)
+    formula_of = time_formulas(model, timing)
 
     def times(stat: StatRule) -> Duration | None:
-        result = law(stat)
+        result = formula_of(stat)
         return None if result is None else Duration(result.histogram.mean, result.histogram, result.terms)
 
     return generate_scalable(model, language, times, FUNCTIONS, options)

@@ -8,9 +8,9 @@ from math import log2
 import numpy as np
 import pytest
 
-from scalatrace.extrap.timing.law import laws
 from scalatrace.extrap.timing.report import fitted_means, timing_rows
 from scalatrace.extrap.timing.rules import Times
+from scalatrace.extrap.timing.time_formulas import time_formulas
 from scalatrace.extrap.timing.trends import Rows, State, Trends
 from scalatrace.operations import may_wait
 from scalatrace.stats.forms import Points
@@ -131,7 +131,7 @@ def test_reports_and_programs_have_the_times_of_the_result() -> None:
     model = timed_model(RANKS, {"Send": rows(lambda n: 2e6 * n)}, shared_cores=True)
     (fitted,) = fitted_means(model)
     (row,) = timing_rows(model, 4096)
-    law = laws(model)(model.nodes[0].stats[0])
+    law = time_formulas(model)(model.nodes[0].stats[0])
     assert law is not None
     largest = model.nodes[0].stats[0].histograms[-1][0].mean
     assert fitted.trend.mean(4096) == row.prediction == largest

@@ -13,12 +13,12 @@ from scalatrace.trace.query.load import COMPUTE
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["Law", "laws"]
+__all__ = ["TimeFormula", "time_formulas"]
 
 
 @dataclass(frozen=True)
-class Law:
-    """A mean time.
+class TimeFormula:
+    """A mean time as a function of P, the number of ranks.
 
     Attributes:
         histogram: of the largest trace, in nanoseconds.
@@ -29,10 +29,12 @@ class Law:
     terms: tuple[tuple[float, float, int], ...] = ()
 
 
-def laws(model: SymbolicTrace, choice: str | None = None) -> Callable[[StatRule], Law | None]:
-    """The laws of a symbolic trace's computations; None where nothing was measured.
+def time_formulas(
+    model: SymbolicTrace, choice: str | None = None
+) -> Callable[[StatRule], TimeFormula | None]:
+    """Return the function that gives the time formula of a computation, None where nothing was measured.
 
-    As when a trace is made of it: what follows no function that the traces confirm stays.
+    As in instantiated traces, a time without a function that the traces confirm is that of the largest trace.
 
     Raises:
         UsageError: no such timing model.
@@ -40,19 +42,19 @@ def laws(model: SymbolicTrace, choice: str | None = None) -> Callable[[StatRule]
     trends = Trends(model, choice)
     at = model.stat_index.get(COMPUTE)
 
-    def law(stat: StatRule) -> Law | None:
+    def formula(stat: StatRule) -> TimeFormula | None:
         trend = None if at is None else trends.trend("", stat.histograms, at)
         if at is None or trend is None:
             return None
         unit, last, curve = model.stats[at].resolution, trend.samples[max(trend.samples)], trend.curve
         if trend.state is not State.FOLLOWS:
-            return Law(last.scaled(unit))
+            return TimeFormula(last.scaled(unit))
         factors = [term.factors[0] for term in curve.form.terms]
         terms = tuple(
             (c * unit, float(factor.power), factor.log)
             for c, factor in zip(curve.coefficients, factors, strict=True)
             if c
         )
-        return Law(last.scaled(unit), terms)
+        return TimeFormula(last.scaled(unit), terms)
 
-    return law
+    return formula
