@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from scalatrace.codegen.program.conditions import among, rank_variable
-from scalatrace.codegen.program.searched import MAX_ALTERNATIVES, one_of
+from scalatrace.codegen.program.segments import MAX_ALTERNATIVES, one_of
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.formula import (
     Const,

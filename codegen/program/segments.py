@@ -1,9 +1,9 @@
-"""Long lists of pieces as tables: the piece that an index is in is searched, not compared one by one.
+"""Long lists of terms as tables of segments: the segment of an index is searched, not compared one by one.
 
-A piece is a list of values that repeats: from its start on, value = content[place % period] + stride * turn.
+A segment is a list of values that repeats: value = content[place % period] + stride * repetition.
 
-    terms     9 x 7, 4 x 30, (5 x: 1 2 3), ...        ends     9  13  28  ...      where the next piece begins
-    piece     0      1       2             ...        starts   0   9  13  ...
+    terms     9 x 7, 4 x 30, (5 x: 1 2 3), ...        ends     9  13  28  ...      of segments
+    segment   0      1       2             ...        starts   0   9  13  ...
                                                       contents 7  30  1 2 3 ...    offsets 0 1 2 5 ...
 """
 
@@ -32,8 +32,8 @@ from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "MAX_ALTERNATIVES", "SearchedRun", "Terms", "one_of", "prefix_in_runs", "run_of", "unroll_pieces",
-    "value_in_runs",
+    "MAX_ALTERNATIVES", "ListSegment", "Terms", "one_of", "prefix_in_segments", "segment_of", "unroll_pieces",
+    "value_in_segments",
 ]  # fmt: skip
 
 MAX_ALTERNATIVES = 16
@@ -46,11 +46,11 @@ Terms = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class SearchedRun:
-    """A piece from an index on: values that repeat, each time grown by a stride.
+class ListSegment:
+    """Values from an index on that repeat, each time grown by a stride.
 
     Attributes:
-        nvalues: of the piece; None without end.
+        nvalues: of all repetitions; None without end.
     """
 
     start: int
@@ -63,20 +63,20 @@ class SearchedRun:
         """The sum of all values; 0 without end."""
         if self.nvalues is None:
             return 0
-        turns = self.nvalues // len(self.values)
-        return turns * sum(self.values) + self.stride * len(self.values) * (turns * (turns - 1) // 2)
+        count = self.nvalues // len(self.values)
+        return count * sum(self.values) + self.stride * len(self.values) * (count * (count - 1) // 2)
 
 
-def run_of(piece: Terms, start: int, nvalues: int | None) -> SearchedRun | None:
-    """The run of a piece: integers, or one loop whose content is short enough to list; else None."""
+def segment_of(piece: Terms, start: int, nvalues: int | None) -> ListSegment | None:
+    """The segment of a piece of terms: integers, or one loop whose content is short to list; else None."""
     if isinstance(piece[0], int):
-        return SearchedRun(start, nvalues, 0, piece)
+        return ListSegment(start, nvalues, 0, piece)
     _, stride, *inner = piece[0]
     content = Vec(tuple(inner))
     period = content.length
     if period is None or period > MAX_LISTED * _numbers(content.terms):
         return None
-    return SearchedRun(start, nvalues, stride, content.first(period))
+    return ListSegment(start, nvalues, stride, content.first(period))
 
 
 def _numbers(terms: Any) -> int:
@@ -87,7 +87,7 @@ def unroll_pieces(pieces: Iterable[Terms]) -> Iterator[Terms]:
     """The pieces, with the turns of a few loops of loops, whose content is too long to list, one by one."""
     for piece in pieces:
         turns, stride, *inner = piece[0] if not isinstance(piece[0], int) else (0, 0)
-        if not 1 < turns * len(inner) <= MAX_LISTED * _numbers(inner) or run_of(piece, 0, None):
+        if not 1 < turns * len(inner) <= MAX_LISTED * _numbers(inner) or segment_of(piece, 0, None):
             yield piece
             continue
         for turn in range(turns):
@@ -101,63 +101,67 @@ def _shift(term: Any, by: int) -> Any:
     return (*term[:2], *(_shift(inner, by) for inner in term[2:]))
 
 
-def value_in_runs(runs: Sequence[SearchedRun], index: Expr) -> Value:
-    """The value at an index that one of the runs has."""
-    piece, local = _place(runs, index)
-    turn, within = _turn_and_rest(runs, piece, local)
-    place = _content_place(runs, piece, within)
-    values = [constant(value) for run in runs for value in run.values]
+def value_in_segments(segments: Sequence[ListSegment], index: Expr) -> Value:
+    """The value at an index that one of the segments has."""
+    number, local = _place(segments, index)
+    repetition, within = _repetition_and_rest(segments, number, local)
+    place = _content_place(segments, number, within)
+    values = [constant(value) for segment in segments for value in segment.values]
     numbers = [value.value if isinstance(value, Const) else 0 for value in values]
     chosen: Value = _column(numbers, place)
-    if any(run.stride for run in runs):
-        chosen = add(_column(numbers, place), mul(turn, _column([run.stride for run in runs], piece)))
+    strides = [segment.stride for segment in segments]
+    if any(strides):
+        chosen = add(_column(numbers, place), mul(repetition, _column(strides, number)))
     for special in dict.fromkeys(value for value in values if isinstance(value, Special)):
         flags = _column([int(value == special) for value in values], place)
         chosen = select(compare("!=", flags, Const(0)), special, chosen)
     return chosen
 
 
-def prefix_in_runs(runs: Sequence[SearchedRun], totals: Sequence[int], n: Expr) -> Expr:
-    """The sum of the values before index n, which is in one of the runs or at the end of the last one.
+def prefix_in_segments(segments: Sequence[ListSegment], totals: Sequence[int], n: Expr) -> Expr:
+    """The sum of the values before index n, which is in one of the segments or at the end of the last one.
 
     Args:
-        totals: sums of all values before each run.
+        totals: sums of all values before each segment.
     """
-    piece, local = _place(runs, n)
-    turn, within = _turn_and_rest(runs, piece, local)
-    sums = [total for run in runs for total in list(accumulate(run.values, initial=0))[:-1]]
-    prefix = add(_column(totals, piece), mul(turn, _column([sum(run.values) for run in runs], piece)))
+    number, local = _place(segments, n)
+    repetition, within = _repetition_and_rest(segments, number, local)
+    sums = [total for segment in segments for total in list(accumulate(segment.values, initial=0))[:-1]]
+    own_sums = [sum(segment.values) for segment in segments]
+    prefix = add(_column(totals, number), mul(repetition, _column(own_sums, number)))
     if any(sums):
-        prefix = add(prefix, _column(sums, _content_place(runs, piece, within)))
-    if any(run.stride for run in runs):
-        earlier = Binary("/", Binary("*", turn, add(turn, Const(-1))), Const(2))
-        grown = add(mul(earlier, _column([len(run.values) for run in runs], piece)), mul(turn, within))
-        prefix = add(prefix, mul(grown, _column([run.stride for run in runs], piece)))
+        prefix = add(prefix, _column(sums, _content_place(segments, number, within)))
+    strides = [segment.stride for segment in segments]
+    if any(strides):
+        earlier = Binary("/", Binary("*", repetition, add(repetition, Const(-1))), Const(2))
+        periods = _column([len(segment.values) for segment in segments], number)
+        grown = add(mul(earlier, periods), mul(repetition, within))
+        prefix = add(prefix, mul(grown, _column(strides, number)))
     return prefix
 
 
-def _place(runs: Sequence[SearchedRun], index: Expr) -> tuple[Expr, Expr]:
-    """The number of the run that an index is in, and the index from its start on."""
-    starts = [run.start for run in runs]
-    piece = Search(tuple(starts[1:]), index) if len(runs) > 1 else Const(0)
-    return piece, sub(index, _column(starts, piece))
+def _place(segments: Sequence[ListSegment], index: Expr) -> tuple[Expr, Expr]:
+    """The number of the segment that an index is in, and the index from its start on."""
+    starts = [segment.start for segment in segments]
+    number = Search(tuple(starts[1:]), index) if len(segments) > 1 else Const(0)
+    return number, sub(index, _column(starts, number))
 
 
-def _turn_and_rest(runs: Sequence[SearchedRun], piece: Expr, local: Expr) -> tuple[Expr, Expr]:
-    """How often a run was repeated, and the place in its values."""
-    period = _column([len(run.values) for run in runs], piece)
+def _repetition_and_rest(segments: Sequence[ListSegment], number: Expr, local: Expr) -> tuple[Expr, Expr]:
+    """The number of the repetition within a segment, and the place in its values."""
+    period = _column([len(segment.values) for segment in segments], number)
     if period == Const(1):
         return local, Const(0)
-    turn = Binary("/", local, period)
-    return turn, sub(local, mul(turn, period))
+    repetition = Binary("/", local, period)
+    return repetition, sub(local, mul(repetition, period))
 
 
-def _content_place(runs: Sequence[SearchedRun], piece: Expr, within: Expr) -> Expr:
-    """Where a value is in the values of all runs."""
-    offsets = list(accumulate((len(run.values) for run in runs), initial=0))[:-1]
-    if offsets[-1] == len(runs) - 1:
-        return piece
-    return add(_column(offsets, piece), within)
+def _content_place(segments: Sequence[ListSegment], number: Expr, within: Expr) -> Expr:
+    """Where a value is in the values of all segments."""
+    offsets = list(accumulate((len(segment.values) for segment in segments), initial=0))[:-1]
+    if offsets[-1] == len(segments) - 1:
+        return number
+    return add(_column(offsets, number), within)
 
 
 def _column(numbers: Sequence[int], index: Expr) -> Expr:

@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
 
-from scalatrace.codegen.program.searched import (
+from scalatrace.codegen.program.segments import (
     MAX_ALTERNATIVES,
-    SearchedRun,
+    ListSegment,
     Terms,
     one_of,
-    prefix_in_runs,
-    run_of,
+    prefix_in_segments,
+    segment_of,
     unroll_pieces,
-    value_in_runs,
+    value_in_segments,
 )
 from scalatrace.errors import FormatError
 from scalatrace.formula import (
@@ -113,11 +113,11 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     if (n := _count_listed(terms, len(pieces), index, limit)) is not None:
         return _table(tuple(Vec(terms).first(n)), index)
     parts: list[tuple[int, Value]] = []
-    for segment, start, left in _segments(pieces, limit):
-        if isinstance(segment, list):
-            parts.append((start, value_in_runs(segment, index)))
+    for part, start, left in _parts(pieces, limit):
+        if isinstance(part, list):
+            parts.append((start, value_in_segments(part, index)))
         else:
-            parts.append((start, _piece(segment, add(index, Const(-start)), left)))
+            parts.append((start, _piece(part, add(index, Const(-start)), left)))
     return one_of(parts, index)
 
 
@@ -151,30 +151,30 @@ def _pieces(terms: Terms) -> list[Terms]:
     return pieces
 
 
-def _segments(
+def _parts(
     pieces: list[Terms], limit: int | None
-) -> Iterator[tuple[Terms | list[SearchedRun], int, int | None]]:
+) -> Iterator[tuple[Terms | list[ListSegment], int, int | None]]:
     """The pieces up to a limit; among many, neighbours that a table can list are one.
 
     Yields:
-        A piece or runs, their first index, and how far the limit is from there.
+        A piece or segments, their first index, and how far the limit is from there.
     """
-    many, start, runs = len(pieces) > MAX_ALTERNATIVES, 0, list[SearchedRun]()
+    many, start, segments = len(pieces) > MAX_ALTERNATIVES, 0, list[ListSegment]()
     for piece in unroll_pieces(pieces) if many else pieces:
         nvalues, left = _length(piece), limit - start if limit is not None else None
-        run = run_of(piece, start, nvalues) if many else None
-        if run is not None:
-            runs.append(run)
+        segment = segment_of(piece, start, nvalues) if many else None
+        if segment is not None:
+            segments.append(segment)
         else:
-            if runs:
-                yield runs, runs[0].start, None
-                runs = []
+            if segments:
+                yield segments, segments[0].start, None
+                segments = []
             yield piece, start, left
         if nvalues is None or (left is not None and nvalues >= left):
             break
         start += nvalues
-    if runs:
-        yield runs, runs[0].start, None
+    if segments:
+        yield segments, segments[0].start, None
 
 
 def _piece(terms: Terms, index: Expr, limit: int | None) -> Value:
@@ -216,15 +216,15 @@ def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
         return number(_table((0, *accumulate(Vec(terms).first(most))), n))
     parts: list[tuple[int, Expr]] = []
     total = 0
-    for segment, start, _ in _segments(pieces, limit):
-        if isinstance(segment, list):
-            totals = list(accumulate((run.total for run in segment), initial=total))
-            parts.append((start, prefix_in_runs(segment, totals[:-1], n)))
+    for part, start, _ in _parts(pieces, limit):
+        if isinstance(part, list):
+            totals = list(accumulate((segment.total for segment in part), initial=total))
+            parts.append((start, prefix_in_segments(part, totals[:-1], n)))
             total = totals[-1]
             continue
-        parts.append((start, add(_prefix_of_piece(segment, add(n, Const(-start))), Const(total))))
-        if (nvalues := _length(segment)) is not None:
-            total += Vec(segment).total(nvalues)
+        parts.append((start, add(_prefix_of_piece(part, add(n, Const(-start))), Const(total))))
+        if (nvalues := _length(part)) is not None:
+            total += Vec(part).total(nvalues)
     return number(one_of(parts, n))
 
 
