@@ -1,4 +1,4 @@
-"""The halves of messages that the events of a model send and receive."""
+"""Endpoints of messages: the sends and receives of a model's events, with peer, tag and size as formulas."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from scalatrace.escapes import clean
 from scalatrace.extrap.proofs.places import PeerPlace, place_of
 from scalatrace.extrap.proofs.prover import Prover
-from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, rename_variables
+from scalatrace.extrap.proofs.values import (
+    Loops,
+    NumberedPeer,
+    Unprovable,
+    loops_of,
+    positive,
+    rename_variables,
+)
 from scalatrace.formula import (
     FALSE,
     TRUE,
@@ -42,19 +49,19 @@ ANY_TAG = "ANY_TAG"
 WORLD = 0
 """Family of events without a communicator."""
 
-__all__ = ["Half", "Path", "family_of_event", "halves", "paths", "site"]
+__all__ = ["Endpoint", "Path", "endpoints", "family_of_event", "paths", "site"]
 
 Path = tuple[Rule, ...]
 """An event and the nodes around it, the outermost first."""
 
 
 @dataclass(frozen=True, eq=False)
-class Half:
-    """One half of a message, from ranks whose peer follows one formula.
+class Endpoint:
+    """The sending or the receiving side of messages, of ranks whose peer follows one formula.
 
     Attributes:
         site: the call, in words.
-        sends: whether it is the sending half.
+        sends: whether it is the sending side.
         family: the communicator.
         loops: around the event.
         given: the ranks, and iterations, with such a peer.
@@ -63,7 +70,7 @@ class Half:
         nbytes: sent, or room for them; None: unknown.
         reason: why they are unknown; "" where they were not recorded.
         varies: whether peer or tag depend on the iteration.
-        in_row: whether it is one of a row of neighbours.
+        in_peer_loop: whether it is one iteration of a loop over all peers, see `NumberedPeer`.
     """
 
     site: str
@@ -76,15 +83,15 @@ class Half:
     nbytes: Expr | None
     reason: str
     varies: bool
-    in_row: bool = False
+    in_peer_loop: bool = False
 
     @property
     def scope(self) -> tuple[int, ...]:
         """The loops within which it may have its partner."""
         return self.loops.scope
 
-    def renamed(self, keep: Collection[str]) -> Half:
-        """Return the half in another iteration: counters are renamed, except those to keep."""
+    def renamed(self, keep: Collection[str]) -> Endpoint:
+        """Return the endpoint in another iteration: counters are renamed, except those to keep."""
         rows = self.loops.rows
         used = names_in(self.given, *self.ends(), *(e for row in rows for e in (row.trips, row.index)))
         used |= names_in() if self.nbytes is None else names_in(self.nbytes)
@@ -99,28 +106,28 @@ class Half:
             nbytes=self.nbytes and by.number(self.nbytes),
         )
 
-    def times(self) -> Expr:
+    def per_iteration(self) -> Expr:
         """Return its number of executions per iteration of the surrounding loops, or its own if it varies."""
         if self.varies:
-            return choose(self.happens(), Const(1), Const(0))
-        return choose(self.happens(), self.loops.repeat(), Const(0))
+            return choose(self.occurs_in_iteration(), Const(1), Const(0))
+        return choose(self.occurs_in_iteration(), self.loops.repeat(), Const(0))
 
-    def happens(self) -> Cond:
+    def occurs_in_iteration(self) -> Cond:
         """Return the condition that it is executed in an iteration."""
         if self.varies:
             return all_of(self.given, self.loops.active())
         own = (positive(self.loops.repeat()),) if self.loops.own else ()
         return all_of(self.given, *(row.runs() for row in self.loops.around), *own)
 
-    def total(self) -> Expr:
+    def per_run(self) -> Expr:
         """Return its number of executions in the whole run."""
         return choose(self.given, self.loops.times(), Const(0))
 
-    def happens_at_all(self) -> Cond:
+    def occurs_in_run(self) -> Cond:
         """Return the condition that it is executed in some iteration."""
         return all_of(self.given, *(positive(row.trips) for row in self.loops.rows))
 
-    def has(self, execution: Var) -> Cond:
+    def has_execution(self, execution: Var) -> Cond:
         """Return the condition that execution number n exists."""
         return all_of(self.given, compare("<", execution, self.loops.times()))
 
@@ -149,8 +156,8 @@ def site(rule: Rule) -> str:
     return " at ".join([f"MPI_{rule.op}", *map(clean, rule.stack[:1])])
 
 
-def halves(model: SymbolicTrace, prover: Prover, path: Path) -> Iterator[Half]:
-    """Yield the halves of messages that an event sends and receives.
+def endpoints(model: SymbolicTrace, prover: Prover, path: Path) -> Iterator[Endpoint]:
+    """Yield the endpoints of messages that an event sends and receives.
 
     Raises:
         Refuted, Unprovable: an event sends or receives something else, or nobody knows what.
@@ -164,10 +171,12 @@ def halves(model: SymbolicTrace, prover: Prover, path: Path) -> Iterator[Half]:
         return
     for sends, flow in ((True, row.sends), (False, row.recvs)):
         if flow is not None and _param(rule, flow.peer) is not None:
-            yield from _half(model, prover, path, sends, flow)
+            yield from _endpoint(model, prover, path, sends, flow)
 
 
-def _half(model: SymbolicTrace, prover: Prover, path: Path, sends: bool, flow: Flow) -> Iterator[Half]:
+def _endpoint(
+    model: SymbolicTrace, prover: Prover, path: Path, sends: bool, flow: Flow
+) -> Iterator[Endpoint]:
     rule = path[-1]
     peer = _param(rule, flow.peer)
     assert peer is not None
@@ -177,9 +186,9 @@ def _half(model: SymbolicTrace, prover: Prover, path: Path, sends: bool, flow: F
     tag = _param(rule, "sendtag" if sends else "recvtag") or _param(rule, "tag")
     encoding = peer.encoding or Encoding.ABSOLUTE
     for where, part in loops.cases(peer.field):
-        for inner, case, value, varies, turn in _turns(prover, loops, where, part):
-            number, tag_varies = _tag(loops, tag, turn) if tag is not None else (Const(0), False)
-            nbytes, reason = _nbytes(loops, rule, flow, turn)
+        for inner, case, value, varies, numbered in _peers(prover, loops, where, part):
+            number, tag_varies = _tag(loops, tag, numbered) if tag is not None else (Const(0), False)
+            nbytes, reason = _nbytes(loops, rule, flow, numbered)
             for cond, alternative in _alternatives(symbolic(value)):
                 if isinstance(alternative, Special):
                     if alternative.name != NO_PEER:
@@ -191,18 +200,28 @@ def _half(model: SymbolicTrace, prover: Prover, path: Path, sends: bool, flow: F
                 runs = inner.active() if varies else all_of(*(positive(row.trips) for row in inner.rows))
                 place = place_of(prover, all_of(both, runs), as_number(alternative), encoding, axes)
                 changes = varies or tag_varies
-                in_row = turn is not None
-                yield Half(
-                    site(rule), sends, family, inner, both, place, number, nbytes, reason, changes, in_row
+                in_peer_loop = numbered is not None
+                yield Endpoint(
+                    site(rule),
+                    sends,
+                    family,
+                    inner,
+                    both,
+                    place,
+                    number,
+                    nbytes,
+                    reason,
+                    changes,
+                    in_peer_loop,
                 )
 
 
-def _turns(
+def _peers(
     prover: Prover, loops: Loops, where: Cond, part: Part
-) -> Iterator[tuple[Loops, Cond, Value, bool, Turn | None]]:
-    """The peers of a part: one, or a row of them, when the innermost loop goes through all of it each time.
+) -> Iterator[tuple[Loops, Cond, Value, bool, NumberedPeer | None]]:
+    """The peers of a part: one, or each of those that the innermost loop goes through as a whole.
 
-    Each with the loops around it, its ranks, whether it depends on iterations, and its number in the row.
+    Each with the loops around it, its ranks, whether it depends on iterations, and its number in this loop.
     """
     row = loops.slots(part)
     if len(row) > 1 and loops.rows:
@@ -214,7 +233,7 @@ def _turns(
                 prover.require("no rank has rows of two lengths", all_of(active, cond), FALSE)
 
             for n, value in enumerate(row):
-                yield loops.without_innermost(), active, value, False, Turn(n, len(row), is_elsewhere)
+                yield loops.without_innermost(), active, value, False, NumberedPeer(n, len(row), is_elsewhere)
             return
     yield loops, where, *loops.value(part), None
 
@@ -247,7 +266,7 @@ def family_of_event(rule: Rule) -> int:
     raise Unprovable("its communicator differs from rank to rank or from call to call")
 
 
-def _tag(loops: Loops, rule: ParamRule, turn: Turn | None) -> tuple[Expr | None, bool]:
+def _tag(loops: Loops, rule: ParamRule, numbered: NumberedPeer | None) -> tuple[Expr | None, bool]:
     """Return the tag, None for any, and whether it depends on iterations."""
     parts = [part for part in rule.field.parts if part.formulas is not None]
     wild = [part.shape is None and _is_any(part.formulas[0]) for part in parts if part.formulas]
@@ -255,7 +274,7 @@ def _tag(loops: Loops, rule: ParamRule, turn: Turn | None) -> tuple[Expr | None,
         return None, False
     if any(_is_any(value) for part in parts for value in part.formulas or ()):
         raise Unprovable("only some of its messages may have any tag")
-    return loops.number(rule.field, turn)
+    return loops.number(rule.field, numbered)
 
 
 def _is_any(value: Value) -> bool:
@@ -267,7 +286,7 @@ def _is_any(value: Value) -> bool:
             return one == Special(ANY_TAG)
 
 
-def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Expr | None, str]:
+def _nbytes(loops: Loops, rule: Rule, flow: Flow, numbered: NumberedPeer | None) -> tuple[Expr | None, str]:
     """Return the bytes of one execution; None when nothing is known of them, and why."""
     count, datatype = _param(rule, flow.count), _param(rule, flow.datatype)
     if operation(rule.op or "").is_matched_probe:
@@ -278,7 +297,7 @@ def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Ex
     if size is None or len(datatype.field.parts) > 1 or flow.times != "once":
         return None, "its datatype is not one and the same"
     try:
-        elements, _ = loops.number(count.field, turn)
+        elements, _ = loops.number(count.field, numbered)
     except Unprovable as error:
         return None, f"of its count, {error}"
     return mul(elements, loops.scenario.here.number(size)), ""

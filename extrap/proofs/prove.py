@@ -17,7 +17,7 @@ from typing import Any
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.matching import check_sizes
-from scalatrace.extrap.proofs.halves import Half, Path, family_of_event, halves, paths, site
+from scalatrace.extrap.proofs.endpoints import Endpoint, Path, endpoints, family_of_event, paths, site
 from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
 from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
@@ -182,13 +182,13 @@ class _ScenarioProof:
         if any(op.name == "Cancel" for op in self.model.ops):
             yield from ((id(path[-1]), Open(site(path[-1]), "messages are cancelled")) for path in self.paths)
             return
-        known: dict[int, list[tuple[Path, Half]]] = defaultdict(list)
+        known: dict[int, list[tuple[Path, Endpoint]]] = defaultdict(list)
         unknown: list[tuple[int | None, str]] = []
         for path in self.paths:
             try:
                 self.prover.require_time()
-                for half in halves(self.model, self.prover, path):
-                    known[half.family].append((path, half))
+                for endpoint in endpoints(self.model, self.prover, path):
+                    known[endpoint.family].append((path, endpoint))
             except ERRORS as error:
                 claim = self._open(path, error)
                 unknown.append((_family(path), f"{claim.site}: {claim.reason}"))
@@ -197,16 +197,16 @@ class _ScenarioProof:
             because = next(
                 (text for family_of_claim, text in unknown if family_of_claim in (family, None)), None
             )
-            messages = FamilyMessages(self.prover, [half for _, half in rows])
+            messages = FamilyMessages(self.prover, [endpoint for _, endpoint in rows])
             for require in (MessageGroup.require_partners, MessageGroup.require_room):
-                for path, half in rows:
+                for path, endpoint in rows:
                     try:
                         if because:
                             raise Unprovable(
                                 f"a call that may send to it or receive from it is not followed ({because})"
                             )
                         self.prover.require_time()
-                        require(messages.group_of(half), half)
+                        require(messages.group_of(endpoint), endpoint)
                     except ERRORS as error:
                         yield id(path[-1]), self._open(path, error)
 

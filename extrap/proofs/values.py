@@ -31,7 +31,7 @@ from scalatrace.trace.model.symbolic import Rule
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
 
-__all__ = ["ITERATION", "TRIPS", "Loops", "Turn", "Unprovable", "loops_of", "rename_variables"]
+__all__ = ["ITERATION", "TRIPS", "Loops", "NumberedPeer", "Unprovable", "loops_of", "rename_variables"]
 
 TRIPS, ITERATION = "trips#", "k#"
 """First letters of variables: the number of iterations of a loop, the same on all ranks; the iteration."""
@@ -66,12 +66,12 @@ class Loop:
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """One of a row of calls that an event makes in each iteration of a loop.
+class NumberedPeer:
+    """One peer of a loop over all peers of a rank, which runs as a whole in each iteration around it.
 
     Attributes:
         number, of: which one of how many.
-        is_elsewhere: raises Unprovable unless a condition holds on none of the ranks with this row.
+        is_elsewhere: raises Unprovable unless a condition holds on none of the ranks with this loop.
     """
 
     number: int
@@ -185,36 +185,36 @@ class Loops:
                     return ()
         return tuple(self._read(formula, 0)[0] for formula in formulas)
 
-    def number(self, field: Field, turn: Turn | None = None) -> tuple[Expr, bool]:
+    def number(self, field: Field, numbered: NumberedPeer | None = None) -> tuple[Expr, bool]:
         """Return the value of a field wherever it has one, and whether it depends on iterations.
 
         Args:
-            turn: of rows of values, which one.
+            numbered: in a loop over peers, which one.
         """
         result: Expr | None = None
         varies = False
         for cond, part in reversed(list(self.cases(field))):
-            row = self.slots(part) if turn else ()
-            if turn and len(row) > 1 and len(row) != turn.of:
-                turn.is_elsewhere(cond)
+            row = self.slots(part) if numbered else ()
+            if numbered and len(row) > 1 and len(row) != numbered.of:
+                numbered.is_elsewhere(cond)
                 continue
-            value, changes = (row[turn.number], False) if turn and len(row) > 1 else self.value(part)
-            if turn and changes:
-                value, changes = self._in_turn(value, turn)
+            value, changes = (row[numbered.number], False) if numbered and len(row) > 1 else self.value(part)
+            if numbered and changes:
+                value, changes = self._at_peer(value, numbered)
             varies |= changes
             result = number(value) if result is None else choose(cond, number(value), result)
         if result is None:
             raise Unprovable("it has no value")
         return result, varies
 
-    def _in_turn(self, value: Value, turn: Turn) -> tuple[Value, bool]:
+    def _at_peer(self, value: Value, numbered: NumberedPeer) -> tuple[Value, bool]:
         """Return a value at that iteration of the innermost loop, and whether it depends on other loops."""
         if "i" in names_in(value):
             raise Unprovable("it changes within a row of neighbours, by the number of the call")
         names = {row.index.name for row in self.rows if isinstance(row.index, Var)}
         innermost = self.rows[-1].index
         if isinstance(innermost, Var):
-            value = Substitution({innermost.name: Const(turn.number)}).value(value)
+            value = Substitution({innermost.name: Const(numbered.number)}).value(value)
         return value, bool(names_in(value) & names)
 
     def _read(self, formula: Value, levels: int) -> tuple[Value, bool]:
