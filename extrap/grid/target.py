@@ -151,4 +151,4 @@ def grids_like(seen: Sequence[Grid], nprocs: int, target: Grid | None = None) ->
 
 
 def _is_power(side: int) -> bool:
-    return side & (side - 1) == 0
+    return side.bit_count() == 1

@@ -17,12 +17,14 @@ import numpy as np
 from scalatrace.extrap.timing.bins import MAX_SAMPLE
 from scalatrace.stats.bootstrap import PredictionInterval
 from scalatrace.stats.extreme_values import emma
+from scalatrace.stats.interval_width import LEVEL
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
 
 __all__ = ["slowest_interval", "stretched"]
 
-LEVEL, DEVIATIONS = 0.95, 1.96
+DEVIATIONS = 1.96
+"""Standard deviations on each side of an interval of the probability `LEVEL`."""
 MIN_LAST_BIN_SAMPLES = 5
 """Samples in the last bin that tell anything of the tail."""
 

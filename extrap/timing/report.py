@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from scalatrace.extrap.timing.extremes import slowest_interval
 from scalatrace.extrap.timing.trends import MIN_RUNS, Trend, Trends
 from scalatrace.stats.bootstrap import PredictionInterval
-from scalatrace.stats.curve import LEVEL, Curve
+from scalatrace.stats.curve import Curve
 from scalatrace.stats.forms import Scale, as_row
+from scalatrace.stats.interval_width import LEVEL
 from scalatrace.trace.model.symbolic import Rule, SymbolicTrace
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.symbolic.format_formula import format_where

@@ -202,7 +202,7 @@ def _parameters(model: SymbolicTrace, chosen: dict[int, int], inputs: dict[str, 
 
 def _fit(fitted: FittedMean, site: str, nprocs: int) -> Fit:
     from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
-    from scalatrace.stats.curve import LEVEL
+    from scalatrace.stats.interval_width import LEVEL
 
     trend = fitted.trend
     least, most = min(trend.samples), max(nprocs, *trend.samples)

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 from scalatrace.stats.extreme_values import emma, fit_gev
+from scalatrace.stats.interval_width import LEVEL
 
 __all__ = ["PredictionInterval", "inter_node", "intra_node", "non_parametric", "pooled"]
 
-LEVEL = 0.95
 REPLICAS = 50
 """Replicas per node, or per rank of a node (§3.2.2)."""
 POOLED_REPLICAS = 1000

@@ -10,13 +10,12 @@ import numpy as np
 
 from scalatrace.arrays import Floats
 from scalatrace.stats.forms import Form, Points, Scale, as_row
+from scalatrace.stats.interval_width import LEVEL
 from scalatrace.stats.least_squares import Solved, solve
 
-__all__ = ["LEVEL", "TRUST", "Curve"]
+__all__ = ["Curve"]
 
-LEVEL = 0.95
-"""Probability of the intervals."""
-TRUST = 16.0
+MEASURED_WEIGHT = 16.0
 """In intervals measured standard errors count as much as those estimated from so many values."""
 DRAWS = 1001
 """Values that stand for a distribution when those of several forms are mixed."""
@@ -86,10 +85,10 @@ class Curve:
 
     @property
     def _trust(self) -> float:
-        """TRUST; nothing where no errors were measured, or the points are further off than they explain."""
+        """MEASURED_WEIGHT; 0 where no errors were measured, or the points are further off than those say."""
         free = len(self.points) - len(self.form)
         believed = self.solved is None or free < 1 or self.solved.misfit <= 4.5 + 2.35 * free
-        return TRUST if self.points.known and believed else 0.0
+        return MEASURED_WEIGHT if self.points.known and believed else 0.0
 
     def _draws(self, scale: Scale) -> Floats:
         """Values as they are distributed for this form, the estimate's error being Student's."""
