@@ -10,6 +10,7 @@ from scalatrace.errors import LimitError
 from scalatrace.executor.fields import EngineQuantity, constant
 from scalatrace.executor.parameters import Parameters
 from scalatrace.operations import operation
+from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["MessageSizes"]
@@ -67,14 +68,18 @@ class MessageSizes:
 
         def nbytes(*values: Any) -> Any:
             sizes = [
-                _product(
-                    parameters.name, self.elements(count, values[2 * i]), self.of_type(values[2 * i + 1])
-                )
-                for i, (count, _) in enumerate(pairs)
+                self._blocks(parameters.name, pair, values[2 * i], values[2 * i + 1])
+                for i, pair in enumerate(pairs)
             ]
             return np.maximum.reduce(sizes) if len(sizes) > 1 else sizes[0]
 
         return parameters.derived(list(dict.fromkeys(flat)), _by_name(flat, nbytes))
+
+    def _blocks(self, op_name: str, names: tuple[str, str], counts: Any, types: Any) -> Any:
+        """Return bytes of blocks: one count, or the mean of an array, times one datatype, or each its own."""
+        if not names[1].endswith("types"):
+            return _product(op_name, self.elements(names[0], counts), self.of_type(types))
+        return np.vectorize(self._mean_block, otypes=[np.int64])(counts, types)
 
     def elements(self, name: str, values: Any) -> Any:
         """Return numbers of elements; of an array of counts, their mean."""
@@ -90,6 +95,16 @@ class MessageSizes:
             self._sums[index] = sum(max(value, 0) for value in listed), len(listed)
         total, length = self._sums[index]
         return -(-total // length) if length else 0
+
+    def _mean_block(self, counts: int, struct: int) -> int:
+        """Return the mean block of an Alltoallw, whose datatypes are stored as members of a struct."""
+        if counts < 0 or not 0 <= struct < len(self._trace.types):
+            return 0
+        listed = self._trace.stored_array(int(counts)).values
+        blocks = [
+            max(n, 0) * size for n, size in zip(listed, member_sizes(self._trace.types[struct]), strict=False)
+        ]
+        return -(-sum(blocks) // len(blocks)) if blocks else 0
 
 
 def _product(op_name: str, first: Any, second: Any) -> Any:

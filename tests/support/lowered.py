@@ -164,8 +164,8 @@ def every_kind(n: int = 4) -> Trace:
         b.event("Scatterv", sendcounts=counts, recvcount=on({rank: rank + 1 for rank in range(n)}), **sides,
                 root=2, comm=Comm()),
         b.event("Alltoallv", sendcounts=(2,) * n, recvcounts=(2,) * n, **sides, comm=Comm()),
-        b.event("Alltoallw", sendcounts=(2,) * n, sendtypes=_struct(n, "vector(2,1,3,MPI_INT)", 8),
-                recvcounts=(4,) * n, recvtypes=_struct(n, "MPI_INT", 4), comm=Comm()),
+        b.event("Alltoallw", sendcounts=(2,) * n, sendtypes=member_types(n, "vector(2,1,3,MPI_INT)", 8),
+                recvcounts=(4,) * n, recvtypes=member_types(n, "MPI_INT", 4), comm=Comm()),
         b.event("Reduce_scatter", recvcounts=counts, datatype=INT, op="MPI_SUM", comm=Comm()),
         b.event("Reduce_scatter_block", recvcount=4, datatype=INT, op="MPI_SUM", comm=Comm()),
         b.event("Neighbor_alltoall", sendcount=2, recvcount=2, **sides, comm=grid),
@@ -178,7 +178,7 @@ def every_kind(n: int = 4) -> Trace:
     )  # fmt: skip
 
 
-def _struct(n: int, description: str, size: int) -> Datatype:
+def member_types(n: int, description: str, size: int) -> Datatype:
     """The datatypes of an Alltoallw, as a trace has them."""
     ones, zeros, types = (",".join([word] * n) for word in ("1", "0", description))
     return Datatype(f"struct([{ones}],[{zeros}],[{types}])", n * size, n * size)

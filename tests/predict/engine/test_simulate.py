@@ -29,7 +29,7 @@ from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 from support.builder import Builder, Comm, To
-from support.lowered import every_kind, on
+from support.lowered import every_kind, member_types, on
 from support.simulated import simulated_ns
 
 BYTE = Datatype("MPI_BYTE", 1, 1)
@@ -541,6 +541,18 @@ def test_factors_on_computation() -> None:
     trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(1000)))
     slow = SimulateOptions(compute_scale=3.0, slowness=np.array([1, 2], dtype=np.float32))
     assert simulate(trace, Platform(compute_scale=0.5), slow).time_ns == 3000
+
+
+def test_blocks_of_alltoallw_count_each_with_its_own_datatype() -> None:
+    """Blocks of 16 bytes, as counts of one datatype and as a datatype for each block."""
+    b = Builder(4)
+    sides = {"sendtype": Datatype("MPI_INT", 4, 4), "recvtype": Datatype("MPI_INT", 4, 4)}
+    same = b.of(b.event("Alltoall", sendcount=4, recvcount=4, **sides, comm=Comm()))
+    members = {side: member_types(4, "vector(2,1,3,MPI_INT)", 8) for side in ("sendtypes", "recvtypes")}
+    each = b.of(b.event("Alltoallw", sendcounts=(2,) * 4, recvcounts=(2,) * 4, **members, comm=Comm()))
+    assert (
+        simulate(each, Platform(network=NETWORK)).time_ns == simulate(same, Platform(network=NETWORK)).time_ns
+    )
 
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid is not installed")
