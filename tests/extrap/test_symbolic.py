@@ -8,12 +8,15 @@ import pytest
 
 from scalatrace import ScalatraceError, extrap
 from scalatrace.cli import main
+from scalatrace.errors import FormulaError
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.extrap.formatting import lines
+from scalatrace.formula import Const
 from scalatrace.trace.io.container import is_symbolic
 from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.io.writer import save as save_trace
 from scalatrace.trace.query.diff import diff
+from scalatrace.trace.symbolic.evaluate import counted
 from support.grids import halo, trace_of, wavefront
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5), (6, 6)]
@@ -85,3 +88,9 @@ def test_the_command_extrapolates_and_checks(tmp_path: Path, capsys: pytest.Capt
     assert '"ranks_differing": 0' in capsys.readouterr().out
     assert main(["extrapolate", *paths, "-P", "64"]) == 2
     assert main(["extrapolate", paths[0], "-P", "64", "-o", out]) == 2
+
+
+def test_a_value_cannot_change_over_fewer_than_no_executions() -> None:
+    """A rival may give such a number at a size that no trace has: it has no value there."""
+    with pytest.raises(FormulaError, match="-1 executions"):
+        counted(Const(-1), Const(7), {})

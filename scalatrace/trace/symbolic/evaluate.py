@@ -162,6 +162,8 @@ def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool 
 def _number_executions(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
     """Return the values over the number of the execution."""
     n = int(evaluate(length, place))
+    if n < 0:
+        raise FormulaError(f"a value changes over {n} executions: must be at least 0")
     if n > MAX_VALUES:
         raise FormulaError(f"a value changes over {n} executions: too many to write down")
     return np.broadcast_to(evaluate(value, {**place, "i": np.arange(n)}), (n,))
