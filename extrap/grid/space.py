@@ -322,6 +322,12 @@ def _notations(names: Names, borders: Sequence[Sequence[str]]) -> Iterator[list[
         yield _product([*(_borders(c, s) for c, s in pairs), colours])
     for c, s in pairs:
         yield [f"2*{c}<{s}", f"2*{c}>={s}"]
+    paired = "r<2*(P//2)"  # where an odd rank is left, it is the last one
+    yield [paired, "r>=2*(P//2)"]
+    yield ["r<P//2", f"(r>=P//2)*({paired})", "r>=2*(P//2)"]
+    yield [f"({paired})*(r%2==0)", "r%2==1", "r>=2*(P//2)"]
+    folded = "r<P-(1<<log2(P))"  # ranks with a partner beyond the largest power of two
+    yield [folded, "(r>=P-(1<<log2(P)))*(r<(1<<log2(P)))", "r>=(1<<log2(P))"]
     paired = "r<2*(P-(1<<log2(P)))"  # ranks that a butterfly on any number of ranks puts together in pairs
     yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 

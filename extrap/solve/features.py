@@ -216,12 +216,25 @@ def _all(names: Names) -> Iterator[Term]:
         yield ((coord + 1) % size, 2.4)
         yield ((coord - 1) % size, 2.4)
         yield (coord % 2, 2.4)
+    if coords and not (names.stages or names.butterflies):
+        yield from _round_robin(names.partners)
     yield from _of_structure(names)
     if names.factors:
         yield from _of_factors(names)
     if names.index:
         yield from _of_index(names)
     yield from _of_counters(names)
+
+
+def _round_robin(partners: bool) -> Iterator[Term]:
+    """Yield the group of a rank if ranks are dealt out to a few groups, and how many of it follow.
+
+    Of trees on any number of ranks, the ranks beyond the largest power of two have partners below it.
+    """
+    yield from ((R % n, 2.6) for n in (3, 4))
+    if partners:
+        yield from (((P - 1 - R) // n, 2.8) for n in (2, 3, 4))
+        yield (1 << _call("log2", P), 2.6)
 
 
 def _of_structure(names: Names) -> Iterator[Term]:
