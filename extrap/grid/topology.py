@@ -22,6 +22,7 @@ from scalatrace.extrap.grid.groups import group_size, may_be_groups
 from scalatrace.extrap.grid.observed import Observed, join_pairs
 from scalatrace.extrap.grid.patterns import Pairs, butterfly_grids, crosses_diagonal, on_a_line
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
+from scalatrace.extrap.grid.tiles import tiled_grids
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.symbolic.grid import NAMES, Grid
@@ -105,6 +106,8 @@ def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     """The grids that nobody states, whether or not ranks form groups. Raises InputError as `identify`."""
     sent = [facts.sent for facts in observed]
     splits = [_splits(trace) for trace in traces]
+    if not any(map(len, sent)) and not any(splits) and (tiled := _find_tiled_grids(traces)) is not None:
+        return Topology(tiled, f"ranks have the blocks of an array: {_format_grids(tiled)}")
     for ndims in range(1, MAX_DIMENSIONS + 1):
         explained = _find_explained_grids(traces, sent, splits, ndims)
         if len(explained) > 1:
@@ -147,6 +150,16 @@ def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     evidence = "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
     return Topology(line, evidence, on_a_line(pairs))
+
+
+def _find_tiled_grids(traces: Sequence[Trace]) -> tuple[Grid, ...] | None:
+    """Return the grids by which blocks of ranks cover an array; None unless these are one kind of grids."""
+    found = [tiled_grids(trace) for trace in traces]
+    if any(len(grids) != 1 for grids in found):
+        return None
+    grids = tuple(grid for (grid,) in found)
+    kinds = {(len(grid.dims), grid.column_major) for grid in grids}
+    return grids if len(kinds) == 1 and len(grids[0].dims) <= MAX_DIMENSIONS else None
 
 
 def _without_sites(
