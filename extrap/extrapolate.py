@@ -360,8 +360,9 @@ def model_of(
             sized = None if is_of_timing else _with_problem_size(ordered, runs, workers, foldings)
             if sized is None:
                 error.notes = (f"grid: {evidence}",)
-                if on_a_line and not is_of_timing:
-                    error.step = _leaving_out_smallest(ordered)
+                if dims_of is None and not is_of_timing:
+                    step = _leaving_out_smallest(ordered, len(runs[0].grid.dims) + 1)
+                    error.step = step if step and (on_a_line or _follow_rules(ordered[1:], workers)) else None
                 raise
         else:
             sized = _with_problem_size(ordered, runs, workers, foldings) if divides_numbers(model) else None
@@ -483,6 +484,15 @@ def _leaving_out_smallest(traces: Sequence[Trace], ndims: int = 2) -> NextStep |
     smallest = f"the trace of {traces[0].nprocs} ranks"
     text = f"leave out {smallest}, which is too small: the others have the grids {grids}"
     return NextStep(Action.LEAVE_OUT, text, leave_out=(0,))
+
+
+def _follow_rules(traces: Sequence[Trace], workers: int) -> bool:
+    """Return whether the traces, on a grid of their own, follow rules."""
+    try:
+        model_of(traces, workers=workers)
+    except (ExtrapolationError, InputError):
+        return False
+    return True
 
 
 def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None) -> None:

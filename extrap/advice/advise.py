@@ -45,6 +45,7 @@ HISTOGRAMS = NextStep(
 LOSSY = NextStep(Action.OPTION, "drop these calls (--lossy, --max-dropped)")
 PLUGIN = NextStep(Action.OPTION, "give the formula in a plug-in (--plugin), or drop these calls (--lossy)")
 UNCONFIRMED = NextStep(Action.OPTION, "accept the first formula (--accept-unconfirmed)")
+SEEN_SIDES = NextStep(Action.OPTION, "choose a result (-P, --dims) with sides that the traces show")
 COLLECTIVE_COUNTS = ("sendcounts", "recvcounts")
 """Parameters of which `--histograms` keeps means that a result can have."""
 
@@ -107,9 +108,9 @@ def _step(error: Refused, case: Case, traces: Sequence[Trace], model: SymbolicTr
         case Cause.TWO_RULES:
             return _telling_apart(error, case, model)
         case Cause.FEW_SIZES:
-            return _record(
-                with_sides(case) if isinstance(error, UnseenSideError) else next(iter(unseen(case)), None)
-            )
+            if isinstance(error, UnseenSideError):
+                return _record(with_sides(case), SEEN_SIDES)
+            return _record(next(iter(unseen(case)), None))
     return PLUGIN
 
 
@@ -118,8 +119,8 @@ def _is_unlike(error: NoFormulaError) -> bool:
     return error.values is not None and error.values.unlike
 
 
-def _record(recording: Recording | None) -> NextStep:
-    return PLUGIN if recording is None else NextStep.record(recording)
+def _record(recording: Recording | None, otherwise: NextStep = PLUGIN) -> NextStep:
+    return otherwise if recording is None else NextStep.record(recording)
 
 
 def _without_timing(error: Refused, traces: Sequence[Trace]) -> NextStep:

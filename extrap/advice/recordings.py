@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from math import gcd, prod
 
 from scalatrace.errors import FormatError, FormulaError, LimitError
@@ -190,10 +190,16 @@ def _free_grids(case: Case) -> Iterator[Grid]:
     step = gcd(*(side for grid in grids for side in grid.dims))
     ranges = [range(known[0], known[-1] + 2 * step + 1, step) for known in sides]
     found = sorted(product(*ranges), key=lambda dims: (prod(dims), dims))
+    if len({grid.dims for grid in grids}) > 1 and all(_is_falling(grid.dims) for grid in grids):
+        found = list(filter(_is_falling, found))  # MPI_Dims_create makes no others
     limit = case.max_ranks
     for dims in found[:MAX_FREE_GRIDS]:
         if prod(dims) <= limit:
             yield Grid(dims, grids[0].column_major)
+
+
+def _is_falling(dims: Sequence[int]) -> bool:
+    return all(a >= b for a, b in pairwise(dims))
 
 
 def _inputs_on(case: Case, grid: Grid) -> dict[str, int]:

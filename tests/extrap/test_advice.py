@@ -13,7 +13,7 @@ import scalatrace
 from benchmarks.extrapolate.random_programs import CIRCLE, WRONG, followed
 from scalatrace import Trace, extrap
 from scalatrace.cli.dispatch import main
-from scalatrace.extrap.advice.recordings import Case, unseen
+from scalatrace.extrap.advice.recordings import Case, unseen, with_sides
 from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, UndeterminedError, UnseenSideError
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.refusal import Action, Cause, Refused
@@ -21,7 +21,7 @@ from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import PROC_NULL
-from support.calls import IssuedCall, call
+from support.calls import IssuedCall, call, record
 from support.grids import Place, Rank, trace_of
 
 DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
@@ -196,6 +196,45 @@ def test_a_side_that_never_varied_names_a_run() -> None:
     assert run.grid.dims[0] != 2
     added = [*grids, run.grid.dims]
     assert extrap.extrapolate([trace_of(rows, dims) for dims in added], 16, (4, 4), dims_of=added)
+
+
+def test_runs_that_dims_create_does_not_make_are_not_named() -> None:
+    """24 ranks are 3x2x2x2: no run of 24 ranks has two ranks along the first dimension, and three at last."""
+    sides = [(2, 2, 2, 2), (3, 2, 2, 2), (3, 3, 2, 2), (3, 3, 3, 2)]
+    case = Case([Run(Grid(dims), {}) for dims in sides], Grid((3, 3, 3, 3)), {})
+    run = with_sides(case)
+    assert run is not None
+    assert list(run.grid.dims) == sorted(run.grid.dims, reverse=True)
+    assert run.grid.dims[-1] > 2
+
+
+def tensor_data_pipeline(nprocs: int) -> Trace:
+    """Pairs of ranks share tensors; both halves are stages of pipelines; the others share the gradients."""
+    half = nprocs // 2
+    groups = {
+        "tensor": [[r, r + 1] for r in range(0, nprocs, 2)],
+        "data": [list(range(s + t, s + half, 2)) for s in (0, half) for t in (0, 1)],
+        "pipeline": [[r, r + half] for r in range(half)],
+    }
+
+    def calls(rank: int) -> list[IssuedCall]:
+        send = call("Send", 1, count=9, dest=1, tag=0, comm="pipeline")
+        receive = call("Recv", 2, count=9, source=0, tag=0, comm="pipeline")
+        made = [send if rank < half else receive, call("Allreduce", 3, count=9, comm="tensor")] * 3
+        return [*made, call("Allreduce", 4, count=7, comm="data")]
+
+    return record([calls(rank) for rank in range(nprocs)], groups)
+
+
+def test_a_trace_without_inner_dimension_is_left_out() -> None:
+    """On 4 ranks, the dimension of data has one rank only."""
+    traces = [tensor_data_pipeline(n) for n in (4, 8, 12, 16, 20)]
+    with pytest.raises(Refused) as caught:
+        extrap.extrapolate(traces, 28)
+    assert caught.value.step is not None
+    assert caught.value.step.leave_out == (0,)
+    made = extrap.extrapolate(traces[1:], 28)
+    assert diff(made.trace, tensor_data_pipeline(28), ["times"]) == []
 
 
 def test_a_parameter_that_never_varied_names_a_run() -> None:
