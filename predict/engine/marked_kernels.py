@@ -51,10 +51,10 @@ class KernelTimes:
 
         Ranks that are all on one node have none, either: the models do not name its host.
         """
-        if not platform.ranks_per_node:
+        if platform.count_nodes(nranks) == 1 and not platform.ranks_per_node:
             return cls(models)
         hosts = list(dict.fromkeys(model.host for model in models.models if model.host))
-        nodes = [platform.node_of(rank) for rank in range(nranks)]
+        nodes = platform.nodes_of(nranks).tolist()
         return cls(models, [hosts[node] if node < len(hosts) else "" for node in nodes])
 
 

@@ -69,7 +69,7 @@ def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) 
     Returns:
         [nranks] factors on computation, and relative deviations of kernel times.
     """
-    nodes = np.array([platform.node_of(rank) for rank in range(nranks)])
+    nodes = platform.nodes_of(nranks)
     sampled = cluster.sample(int(nodes.max()) + 1, seed)
     return sampled.factor[nodes].astype(np.float32), sampled.noise[nodes].astype(np.float32)
 

@@ -44,6 +44,7 @@ def scale_platform(platform: Platform, **factors: float) -> Platform:
         platform,
         network=_network(platform.network, full),
         memory=None if platform.memory is None else _network(platform.memory, full),
+        topology=platform.topology.scaled(full["latency"], 1 / full["bandwidth"]),
         compute_scale=platform.compute_scale * full["compute"],
     )
 

@@ -1,9 +1,4 @@
-"""Simulate a trace on a platform.
-
-An event node stands for one call of all ranks that run it, mostly at about the same time. Where k ranks of a
-node send to other nodes in it, each gets 1/k of the bandwidth. For calls at different times (wavefronts) the
-time is an upper bound.
-"""
+"""Simulate a trace on a platform."""
 
 from __future__ import annotations
 
@@ -19,20 +14,21 @@ from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.executor import binding
 from scalatrace.executor.alone import why_not_alone
-from scalatrace.executor.binding import PARTS, PATH, PS
+from scalatrace.executor.binding import PARTS, PATH
 from scalatrace.executor.call_times import TooLongCallError, load_factors
 from scalatrace.executor.fields import pointer
-from scalatrace.executor.operations import EngineOp
-from scalatrace.executor.parameters import decode_world
-from scalatrace.executor.program import LoweredProgram, LoweredTrace, lower
+from scalatrace.executor.program import LoweredProgram, lower
+from scalatrace.predict.engine.link_loads import LinkLoads, SharedLinks
 from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
-from scalatrace.predict.platform import Network, Platform
+from scalatrace.predict.engine.platform_arrays import PlatformArrays
+from scalatrace.predict.platform import Platform, TopologyShape
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
 
 __all__ = [
+    "NETWORKS",
     "SimulateOptions",
     "Simulation",
     "SimulationDeadlockError",
@@ -42,84 +38,14 @@ __all__ = [
 ]  # fmt: skip
 
 
-class PlatformArrays:
-    """A platform as the executor reads it, in picoseconds, with the arrays that the C structure points to."""
-
-    def __init__(self, platform: Platform) -> None:
-        self._segments: list[ctypes.Array[binding.SegmentParameters]] = []
-        self._rules = platform.rules.array
-        self.struct = binding.PlatformParameters(
-            network=self._network(platform.network),
-            memory=self._network(platform.memory or platform.network),
-            has_memory=platform.memory is not None,
-            ranks_per_node=platform.ranks_per_node,
-            serializes=platform.interface != "unlimited",
-            nrules=len(self._rules),
-            rules=self._rules,
-            reduce_per_byte=platform.reduce_per_byte_ns * PS,
-            match_entry=platform.matching.per_entry_ns * PS,
-        )
-
-    def _network(self, network: Network) -> binding.NetworkParameters:
-        segments = (binding.SegmentParameters * len(network.segments))(
-            *(
-                binding.SegmentParameters(
-                    segment.from_bytes,
-                    segment.latency_ns * PS,
-                    segment.per_byte_ns * PS,
-                    segment.gap_ns * PS,
-                    segment.send_overhead_ns * PS,
-                    segment.recv_overhead_ns * PS,
-                    segment.send_overhead_per_byte_ns * PS,
-                    segment.recv_overhead_per_byte_ns * PS,
-                )
-                for segment in network.segments
-            )
-        )
-        self._segments.append(segments)
-        above = network.rendezvous_above_bytes
-        return binding.NetworkParameters(
-            len(segments), segments, -1 if above is None else above, network.rendezvous_latency_ns * PS
-        )
-
-
-_SENDS = (EngineOp.SEND, EngineOp.SENDRECV, EngineOp.PUT)
-
-
-def _interface_shares(program: LoweredProgram, platform: Platform) -> list[NDArray[np.float32] | None]:
-    """Return for each node [nranks] factors on the transfer of its messages; None where all are 1.
-
-    Calls whose destination varies have the factor 1.
-    """
-    nranks, size = program.trace.nprocs, platform.ranks_per_node
-    if platform.interface != "node" or size < 2:
-        return [None] * len(program.nodes)
-    ranks = np.arange(nranks, dtype=np.int64)
-    return [_shares(node, ranks, size) for node in program.nodes]
-
-
-def _shares(node: LoweredTrace, ranks: Ints, size: int) -> NDArray[np.float32] | None:
-    dest = node.fields.get("peer")
-    repeat = node.fields["repeat"]
-    if node.op not in _SENDS or dest is None or dest.varies:
-        return None
-    runs: Any = True
-    if repeat.values is not None:
-        runs = repeat.values > 0
-    elif repeat.class_of is not None:
-        runs = repeat.class_of >= 0
-    stored = np.full(len(ranks), dest.value) if dest.values is None else dest.values
-    world = decode_world(stored, ranks, dest.encoding, len(ranks))
-    leaves = runs & (world >= 0) & (world // size != ranks // size)
-    counts = np.bincount(ranks // size, weights=leaves)
-    shares = np.where(leaves, counts[ranks // size], 1.0)
-    return shares.astype(np.float32) if (shares > 1).any() else None
-
-
 Sums = NDArray[np.object_]
 """Python integers: 64 bits do not hold the computation of a million ranks."""
 
 Progress = Callable[[int], bool]
+
+NETWORKS = ("none", "loads", "flows")
+"""How messages share links: not; by the bytes on each link of the messages that are under way together; by
+max-min fair flows over time."""
 
 MAX_NAMED_RANKS = 4
 """Waiting ranks that the message of a deadlock names."""
@@ -143,6 +69,7 @@ class SimulateOptions:
         seed: of the draws.
         slowness: [nranks] further factor of each rank.
         noise: [nranks] standard deviation of drawn kernel times over their mean, in place of their models'.
+        network: one of NETWORKS; "": loads where the nodes of the platform share links.
     """
 
     compute_scale: float = 1.0
@@ -150,6 +77,11 @@ class SimulateOptions:
     seed: int = 0
     slowness: NDArray[np.float32] | None = None
     noise: NDArray[np.float32] | None = None
+    network: str = ""
+
+    def network_of(self, platform: Platform) -> str:
+        """Return how messages share links on a platform."""
+        return self.network or ("loads" if platform.shares_links else "none")
 
 
 @dataclass(frozen=True)
@@ -240,6 +172,8 @@ class Simulator:
         """Take and raise what `program.lower` does."""
         marked = None if kernels is None else MarkedKernels(trace, kernels)
         self.program = lower(trace, marked, polls_work)
+        self._shared = SharedLinks(self.program)
+        self._loads: tuple[Any, LinkLoads] | None = None  # the last ones, and what they depend on
         self._trace = trace
         self._load: Any = None
         self._spread = 0.0  # of the loads
@@ -268,6 +202,7 @@ class Simulator:
             TooLongCallError: the run takes more than MAX_PS.
         """
         options = options or SimulateOptions()
+        platform = platform.placed(self._trace.nprocs, self._trace.meta)
         if not self._has_load:
             self._has_load = True
             if self._trace.load_of(COMPUTE) is not None:
@@ -288,7 +223,7 @@ class Simulator:
         self, platform: Platform, options: SimulateOptions, load: Any, progress: Progress | None, steady: bool
     ) -> NDArray[np.float64]:
         """Return each rank's recorded computation, [nranks] in ps; drawn: what its draws add up to."""
-        plain = SimulateOptions(drawn=options.drawn, seed=options.seed)
+        plain = SimulateOptions(drawn=options.drawn, seed=options.seed, network="none")
         unscaled = replace(platform, compute_scale=1.0)
         result = self._run(unscaled, plain, load, progress, False, steady, kernels=False)
         return result.by_rank[:, 0].astype(float)
@@ -306,9 +241,13 @@ class Simulator:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
-        shares = _interface_shares(self.program, platform)
-        struct = self.program.struct(shares, options.drawn, self._spread)
-        struct.steady = steady and not (path or options.drawn)
+        network = options.network_of(platform)
+        links = platform.links(nranks) if network != "none" else None
+        platform_arrays = PlatformArrays(platform, links, network == "flows")
+        struct = self.program.struct(
+            self._link_loads(platform, links, platform_arrays), options.drawn, self._spread
+        )
+        struct.steady = steady and not (path or options.drawn or network == "flows")
         struct.load = pointer(factors, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1
         struct.kernel_scale = options.compute_scale if kernels else -1.0
@@ -319,7 +258,6 @@ class Simulator:
             noise = np.ascontiguousarray(options.noise, dtype=np.float32)
             struct.noise = pointer(noise, ctypes.c_float)
         accounts = _Accounts(nranks, nnodes)
-        platform_arrays = PlatformArrays(platform)
         callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
         arguments = ctypes.byref(struct), ctypes.byref(platform_arrays.struct), ctypes.byref(accounts.struct)
         on_path = np.zeros((nnodes, PARTS), dtype=np.int64) if path else None
@@ -338,6 +276,11 @@ class Simulator:
         if status == binding.E_TIME:
             raise TooLongCallError("the simulated time" + self._place(accounts.blocked))
         result = accounts.struct
+        if self._shared.left_out:
+            count = len(self._shared.left_out)
+            self.program.notes["links"] = (
+                f"sends of {count} calls with many different destinations share none"
+            )
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
         return Simulation(
@@ -349,6 +292,18 @@ class Simulator:
             int(result.executed),
             on_path,
         )
+
+    def _link_loads(
+        self, platform: Platform, links: TopologyShape | None, arrays: PlatformArrays
+    ) -> LinkLoads | None:
+        """Return what each node's messages share of the links."""
+        if links is None or arrays.struct.flows:
+            return None
+        nodes = None if platform.node_numbers is None else platform.node_numbers.tobytes()
+        depends = links, platform.interface, platform.ranks_per_node, nodes
+        if self._loads is None or self._loads[0] != depends:
+            self._loads = depends, self._shared.loads(arrays.struct)
+        return self._loads[1]
 
     def _place(self, reached: NDArray[np.int32]) -> str:
         """Name the rank and the call, if the run ended in one."""

@@ -159,7 +159,9 @@ def _simulator(name: str, lowering: TraceLowering, output: str, with_platform: b
     with output_folder(output) as folder:
         {"simgrid": write_simgrid, "chakra": write_chakra}[name](lowering, Path(folder))
         if name == "simgrid" and with_platform:
-            write_platform(Path(folder), lowering.platform, len(lowering.ranks))
+            write_platform(
+                Path(folder), lowering.platform, len(lowering.ranks), lowering.platform.shares_links
+            )
 
 
 def _events(name: str, timeline: Timeline, output: str) -> None:

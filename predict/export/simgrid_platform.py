@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
+
+from scalatrace.errors import LimitError
 from scalatrace.files import write_file
-from scalatrace.predict.platform import Network, Platform, Segment
+from scalatrace.predict.engine.platform_arrays import engine_topology
+from scalatrace.predict.platform import Network, Platform, Segment, TopologyShape
 
 __all__ = ["HOSTS", "PLATFORM", "hosts", "list_unsupported", "platform_xml", "write_platform"]
 
@@ -21,6 +26,9 @@ MAX_MESSAGE = (1 << 31) - 1
 ENVELOPE_BYTES = 16
 """Bytes that SimGrid adds to each message for its header; factors count them, overheads do not."""
 
+MAX_ROUTED_NODES = 512
+"""Nodes whose routes are written one by one."""
+
 UNLIMITED_BPS = 1e15
 """Bandwidth of a link without a gap per byte, bytes/s."""
 
@@ -29,7 +37,7 @@ def platform_xml(platform: Platform, nranks: int, contention: bool = False) -> s
     """Return the platform for `smpirun -platform`.
 
     Args:
-        contention: whether messages share the links of their nodes; else each has the full bandwidth.
+        contention: whether messages share the links of the topology; else each has the full bandwidth.
 
     A `<cluster>` pays its latency on the links of both nodes, so each has half. A section of SimGrid holds
     for sizes above its bound, one of ours from its first size on.
@@ -38,8 +46,8 @@ def platform_xml(platform: Platform, nranks: int, contention: bool = False) -> s
     first = segments[0]
     latency = first.latency_ns or max(segment.latency_ns for segment in segments)
     per_byte = first.per_byte_ns or max(segment.per_byte_ns for segment in segments)
-    memory = _segments(platform.memory or platform.network)[0]
-    cores = max(platform.ranks_per_node or nranks, 1) if _shares_hosts(platform) else 1
+    if contention and platform.shares_links:
+        per_byte = platform.placed(nranks).links(nranks).per_byte_ns[0]
     properties = {
         "network/model": "SMPI",
         "network/crosstraffic": "0",
@@ -53,24 +61,87 @@ def platform_xml(platform: Platform, nranks: int, contention: bool = False) -> s
         "smpi/send-is-detached-thresh": _threshold(platform.network),
     }
     lines = [f"  <prop id={quoteattr(name)} value={quoteattr(value)}/>" for name, value in properties.items()]
-    count, bandwidth, latency_s = _nnodes(platform, nranks), _bandwidth(per_byte), _seconds(latency / 2)
-    if contention or _shares_hosts(platform):
-        cluster = {
-            "id": "cluster", "prefix": "node-", "suffix": "", "radical": f"0-{count - 1}",
-            "speed": "1Gf", "core": str(cores), "bw": bandwidth, "lat": latency_s,
-            "sharing_policy": "SPLITDUPLEX",
-            "loopback_bw": _bandwidth(memory.per_byte_ns), "loopback_lat": _seconds(memory.latency_ns),
-        }  # fmt: skip
-        attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
-        zone = [' <zone id="world" routing="Full">', f"  <cluster {attributes}/>", " </zone>"]
-    else:
-        zone = [' <zone id="world" routing="Cluster">', *_free_hosts(count, bandwidth, latency_s), " </zone>"]
+    zone = _zone(platform, nranks, contention, per_byte, latency)
     return "\n".join([
         "<?xml version='1.0'?>",
         '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
         '<platform version="4.1">', " <config>", *lines, " </config>",
         *zone, "</platform>", "",
     ])  # fmt: skip
+
+
+def _zone(platform: Platform, nranks: int, contention: bool, per_byte: float, latency: float) -> list[str]:
+    """Return the lines of the hosts and their links."""
+    shares, bandwidth, latency_s = (
+        contention and platform.shares_links,
+        _bandwidth(per_byte),
+        _seconds(latency / 2),
+    )
+    if not contention and not _shares_hosts(platform):
+        hosts = _free_hosts(nranks, bandwidth, latency_s)
+        return [' <zone id="world" routing="Cluster">', *hosts, " </zone>"]
+    memory = _segments(platform.memory or platform.network)[0]
+    topology, count = {}, _nnodes(platform, nranks, contention)
+    if shares:
+        links = platform.links(nranks)
+        if links.kind in ("mesh", "graph") or (len(set(links.per_byte_ns)) > 1 and links.kind == "fat-tree"):
+            return _routed_zone(links, latency)
+        topology, count = _topology(platform, links), links.nnodes
+        if links.kind == "torus":
+            latency_s = _seconds(latency)
+    most = platform.ranks_per_node or nranks
+    cluster = {
+        "id": "cluster", "prefix": "node-", "suffix": "", "radical": f"0-{count - 1}",
+        "speed": "1Gf", "core": str(max(most, 1)), "bw": bandwidth, "lat": latency_s, **topology,
+        "sharing_policy": "SPLITDUPLEX",
+        "loopback_bw": _bandwidth(memory.per_byte_ns), "loopback_lat": _seconds(memory.latency_ns),
+    }  # fmt: skip
+    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
+    return [' <zone id="world" routing="Full">', f"  <cluster {attributes}/>", " </zone>"]
+
+
+def _topology(platform: Platform, links: TopologyShape) -> dict[str, str]:
+    """Return the attributes of a `<cluster>` for the links of its nodes."""
+    if links.kind == "cluster":
+        return {}
+    if links.kind == "torus":
+        parameters = ",".join(map(str, links.numbers))
+    elif links.kind == "fat-tree":
+        levels = len(links.numbers) // 3
+        parts = (links.numbers[i * levels : (i + 1) * levels] for i in range(3))
+        parameters = ";".join([str(levels), *(",".join(map(str, part)) for part in parts)])
+    else:
+        parameters = platform.topology.topo_parameters
+    return {"topology": links.kind.upper().replace("-", "_"), "topo_parameters": parameters}
+
+
+def _routed_zone(links: TopologyShape, latency: float) -> list[str]:
+    """Return hosts with a route for each pair. Raises LimitError for many."""
+    if links.nnodes > MAX_ROUTED_NODES:
+        raise LimitError(
+            f"SimGrid's form of this {links.kind} has a route for each pair of its {links.nnodes} nodes"
+        )
+    topology = engine_topology(links)
+    pairs = list(combinations(range(links.nnodes), 2))
+    pairs += [(b, a) for a, b in pairs]
+    offsets, routes = topology.routes(*(np.array(ends, dtype=np.int64) for ends in zip(*pairs, strict=True)))
+    lines = [' <zone id="world" routing="Full">']
+    lines += [f'  <host id="node-{i}" speed="1Gf"/>' for i in range(links.nnodes)]
+    lines += [
+        f'  <link id="latency" bandwidth="{UNLIMITED_BPS:g}Bps" latency="{_seconds(latency)}" '
+        'sharing_policy="FATPIPE"/>'
+    ]
+    for link in range(topology.count_links()):
+        number = links.class_of(link)
+        speed = (
+            f'bandwidth="{_bandwidth(links.per_byte_ns[number])}" latency="{_seconds(links.hop_ns[number])}"'
+        )
+        lines.append(f'  <link id="link-{link}" {speed}/>')
+    for (a, b), start, end in zip(pairs, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        ids = "".join(f'<link_ctn id="link-{link}"/>' for link in routes[start:end].tolist())
+        ends = f'src="node-{a}" dst="node-{b}" symmetrical="NO"'
+        lines.append(f'  <route {ends}><link_ctn id="latency"/>{ids}</route>')
+    return [*lines, " </zone>"]
 
 
 def _free_hosts(count: int, bandwidth: str, latency_s: str) -> Iterator[str]:
@@ -86,16 +157,18 @@ def _free_hosts(count: int, bandwidth: str, latency_s: str) -> Iterator[str]:
         yield f'  <host_link id="node-{i}" up="up-{i}" down="down-{i}"/>'
 
 
-def hosts(platform: Platform, nranks: int) -> str:
+def hosts(platform: Platform, nranks: int, contention: bool = False) -> str:
     """Return the text for `smpirun -hostfile`: the host of each rank."""
-    shared = _shares_hosts(platform)
-    return "".join(f"node-{platform.node_of(rank) if shared else rank}\n" for rank in range(nranks))
+    if not (_shares_hosts(platform) or (contention and platform.shares_links)):
+        return "".join(f"node-{rank}\n" for rank in range(nranks))
+    return "".join(f"node-{node}\n" for node in platform.nodes_of(nranks).tolist())
 
 
 def write_platform(folder: Path, platform: Platform, nranks: int, contention: bool = False) -> None:
     """Write `platform.xml` and `hosts.txt` into a folder."""
-    write_file(folder / PLATFORM, platform_xml(platform, nranks, contention).encode())
-    write_file(folder / HOSTS, hosts(platform, nranks).encode())
+    placed = platform.placed(nranks)
+    write_file(folder / PLATFORM, platform_xml(placed, nranks, contention).encode())
+    write_file(folder / HOSTS, hosts(placed, nranks, contention).encode())
 
 
 def list_unsupported(platform: Platform) -> list[str]:
@@ -109,8 +182,9 @@ def list_unsupported(platform: Platform) -> list[str]:
         notes.append("matching: SimGrid has no costs of queues")
     if platform.strided.per_byte_ns:
         notes.append("strided: SimGrid has no costs of packing")
-    if platform.topology.kind != "full":
-        notes.append(f"topology.kind = {platform.topology.kind!r}: the nodes are linked in full")
+    topology = platform.topology
+    if topology.kind in ("torus", "fat-tree", "dragonfly") and topology.hop_ns:
+        notes.append("topology.hop_ns: SimGrid gives all links the same latency")
     return notes
 
 
@@ -119,8 +193,10 @@ def _shares_hosts(platform: Platform) -> bool:
     return platform.memory is not None
 
 
-def _nnodes(platform: Platform, nranks: int) -> int:
-    return platform.node_of(nranks - 1) + 1 if _shares_hosts(platform) else nranks
+def _nnodes(platform: Platform, nranks: int, contention: bool) -> int:
+    if _shares_hosts(platform) or (contention and platform.shares_links):
+        return int(platform.nodes_of(nranks).max(initial=0)) + 1
+    return nranks
 
 
 def _segments(network: Network) -> list[Segment]:

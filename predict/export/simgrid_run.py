@@ -35,7 +35,7 @@ def simgrid_time_ns(
 
     Args:
         target: collectives that SimGrid performs; None: all become messages by the platform's rules.
-        contention: whether messages share the links of their nodes.
+        contention: whether messages share the links of the platform's topology.
         timeout_s: limit of the time that the simulation may take.
 
     Raises:
@@ -47,7 +47,7 @@ def simgrid_time_ns(
     with tempfile.TemporaryDirectory(prefix="scalatrace-simgrid-") as name:
         folder = Path(name)
         write_simgrid(lowering, folder)
-        return replay(folder, platform, len(lowering.ranks), contention, timeout_s)
+        return replay(folder, lowering.platform, len(lowering.ranks), contention, timeout_s)
 
 
 def find_smpirun() -> str:

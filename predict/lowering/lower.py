@@ -318,7 +318,8 @@ class TraceLowering:
         ranks: Iterable[int] | None = None,
     ) -> None:
         self.trace = trace
-        self.target, self.platform = target or LoweringTarget(), platform or Platform()
+        self.target = target or LoweringTarget()
+        self.platform = (platform or Platform()).placed(trace.nprocs, trace.meta)
         chosen = None if ranks is None else sorted(set(ranks))
         for rank in chosen or ():
             trace.walk(rank)  # raises for a rank that is not in the trace

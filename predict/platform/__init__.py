@@ -7,7 +7,6 @@ from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
     MatchingCost,
     Network,
-    NetworkTopology,
     Platform,
     PlatformCheck,
     Segment,
@@ -20,6 +19,7 @@ from scalatrace.predict.platform.platform_file import (
     read_platform,
     write_platform,
 )
+from scalatrace.predict.platform.topology import NetworkTopology, TopologyLink, TopologyShape
 
 __all__ = [
     "AlgorithmRule",
@@ -30,6 +30,8 @@ __all__ = [
     "PlatformCheck",
     "Segment",
     "StridedCost",
+    "TopologyLink",
+    "TopologyShape",
     "add_check",
     "example_names",
     "platform_text",

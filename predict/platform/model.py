@@ -17,18 +17,20 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.platform.algorithms import AlgorithmRule, AlgorithmRules, algorithm_table
+from scalatrace.predict.platform.placement import check_placement, place_ranks
+from scalatrace.predict.platform.topology import FULL, NetworkTopology, TopologyShape
 
 __all__ = [
     "AlgorithmRule",
     "MatchingCost",
     "Network",
-    "NetworkTopology",
     "Platform",
     "PlatformCheck",
     "Segment",
@@ -40,7 +42,6 @@ MAX_RATIO = 1e6
 """Of measured and predicted time: more is a mistake in a file."""
 
 INTERFACES = ("rank", "node", "unlimited")
-TOPOLOGIES = ("full", "torus", "fat-tree")
 
 
 @dataclass(frozen=True)
@@ -121,31 +122,6 @@ class StridedCost:
 
 
 @dataclass(frozen=True)
-class NetworkTopology:
-    """Links that messages of several nodes share.
-
-    Attributes:
-        kind: "full" (no shared link), "torus" or "fat-tree".
-        dims: nodes in each dimension of a torus.
-        radix: ports to nodes of a leaf switch.
-        oversubscription: bandwidth of a leaf switch's nodes over that of its links upwards.
-        per_byte_ns: gap per byte of one link; 0: the network's.
-        hop_ns: latency of each further link.
-    """
-
-    kind: str = "full"
-    dims: tuple[int, ...] = ()
-    radix: int = 0
-    oversubscription: float = 1.0
-    per_byte_ns: float = 0.0
-    hop_ns: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.kind not in TOPOLOGIES:
-            raise UsageError(f"kind is {self.kind!r}; known: {', '.join(TOPOLOGIES)}")
-
-
-@dataclass(frozen=True)
 class PlatformCheck:
     """A run on the machine, and its predicted time.
 
@@ -181,16 +157,21 @@ class Platform:
         name, description, source: texts; where the numbers are from.
         thread_level: of MPI in the measurements ("single", "multiple", ...); "": not known.
         doubts: why the measurements do not describe the machine well; "": nothing speaks against them.
-        ranks_per_node: ranks are placed node by node; 0: all on one node.
+        ranks_per_node: ranks of a node; 0: all on one node.
+        placement: "block": ranks are placed node by node; "cyclic": one on each node, then the next ones;
+            "random:SEED"; "file:HOSTS": one host a line in the order of ranks; "trace": node by node, with as
+            many ranks as a host had in the recorded run.
         compute_scale: duration of a computation here over that in the trace.
         network: messages between nodes.
         memory: messages within a node; None: as between nodes.
         interface: "rank": each rank has a network interface of its own, which sends one message after the
-            other (LogGP); "node": the ranks of a node share one; "unlimited": no message waits for others.
+            other (LogGP); "node": also, the ranks of a node share its links, as in the topology "cluster";
+            "unlimited": no message waits for others of its rank.
         reduce_per_byte_ns: of the operator of a reduction.
         collectives: by operation in lower case ("allreduce"), the first rule that holds counts.
         measured_up_to_bytes: largest message of the measurements; 0: not known.
         checks: runs that were predicted and measured here; intervals of predictions follow from them.
+        node_numbers: [nranks] node of each rank, of a platform that `placed` returned.
     """
 
     name: str = "unnamed"
@@ -199,6 +180,7 @@ class Platform:
     thread_level: str = ""
     doubts: str = ""
     ranks_per_node: int = 1
+    placement: str = "block"
     compute_scale: float = 1.0
     network: Network = Network()
     memory: Network | None = None
@@ -206,13 +188,15 @@ class Platform:
     reduce_per_byte_ns: float = 0.0
     matching: MatchingCost = MatchingCost()
     strided: StridedCost = StridedCost()
-    topology: NetworkTopology = NetworkTopology()
+    topology: NetworkTopology = field(default=FULL)
     collectives: Mapping[str, tuple[AlgorithmRule, ...]] = field(default_factory=dict)
     measured_up_to_bytes: int = 0
     checks: tuple[PlatformCheck, ...] = ()
+    node_numbers: Ints | None = field(default=None, compare=False, repr=False, metadata={"file": False})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asked", set())
+        check_placement(self.placement)
         if self.interface not in INTERFACES:
             raise UsageError(f"interface is {self.interface!r}; known: {', '.join(INTERFACES)}")
         if self.thread_level not in ("", *THREAD_LEVELS):
@@ -244,9 +228,53 @@ class Platform:
         """The rules of `collectives` and the default ones."""
         return AlgorithmRules(self.collectives)
 
+    def placed(self, nranks: int, meta: Mapping[str, str] | None = None) -> Platform:
+        """Return the platform with the nodes of so many ranks; `meta`: header of their trace.
+
+        Raises:
+            UsageError: the ranks cannot be placed as `placement` says.
+        """
+        if self.placement == "block" or (self.node_numbers is not None and len(self.node_numbers) == nranks):
+            return self
+        topology = self.topology
+        numbers = place_ranks(self.placement, nranks, self.ranks_per_node, meta or {}, topology.nodes)
+        result = replace(self, node_numbers=numbers)
+        object.__setattr__(result, "_asked", getattr(self, "_asked"))  # noqa: B009
+        return result
+
+    def nodes_of(self, nranks: int) -> Ints:
+        """Return the node of each rank."""
+        if self.node_numbers is not None:
+            return self.node_numbers[:nranks]
+        return place_ranks("block", nranks, self.ranks_per_node, {})
+
     def node_of(self, rank: int) -> int:
-        """Return the number of a rank's node."""
+        """Return the number of a rank's node, after `placed`."""
+        if self.node_numbers is not None:
+            return int(self.node_numbers[rank])
         return rank // self.ranks_per_node if self.ranks_per_node else 0
+
+    def count_nodes(self, nranks: int) -> int:
+        """Return the number of nodes that so many ranks take."""
+        if self.node_numbers is not None:
+            return len(set(self.node_numbers[:nranks].tolist()))
+        return self.node_of(nranks - 1) + 1
+
+    @property
+    def shares_links(self) -> bool:
+        """Whether messages of different nodes share links."""
+        return self.topology.kind != "full" or (self.interface == "node" and self.ranks_per_node != 1)
+
+    def links(self, nranks: int) -> TopologyShape:
+        """Return the links between the nodes of so many ranks.
+
+        Raises:
+            UsageError: the topology has fewer nodes.
+        """
+        nnodes = self.count_nodes(nranks)
+        if self.node_numbers is not None:
+            nnodes = int(self.node_numbers.max(initial=0)) + 1
+        return self.topology.shape(nnodes, self.network.segments[-1].per_byte_ns)
 
     def network_between(self, a: int, b: int) -> Network:
         """Return the parameters of messages between two ranks."""

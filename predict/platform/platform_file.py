@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -17,12 +17,12 @@ from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
     MatchingCost,
     Network,
-    NetworkTopology,
     Platform,
     PlatformCheck,
     Segment,
     StridedCost,
 )
+from scalatrace.predict.platform.topology import NetworkTopology, TopologyLink
 from scalatrace.spelling import did_you_mean
 
 __all__ = ["FORMAT", "add_check", "example_names", "platform_text", "read_platform", "write_platform"]
@@ -78,9 +78,11 @@ def _platform(raw: dict[str, Any]) -> Platform:
     for key in ("network", "memory"):
         if key in raw:
             parts[key] = _network(raw.pop(key), key)
-    for key, kind in (("matching", MatchingCost), ("strided", StridedCost), ("topology", NetworkTopology)):
+    for key, kind in (("matching", MatchingCost), ("strided", StridedCost)):
         if key in raw:
             parts[key] = _of(kind, raw.pop(key), key)
+    if "topology" in raw:
+        parts["topology"] = _topology(raw.pop("topology"))
     if "collectives" in raw:
         table = _table(raw.pop("collectives"), "collectives")
         parts["collectives"] = {
@@ -107,6 +109,13 @@ def _network(raw: object, where: str) -> Network:
     return _of(Network, table, where, {"segments": listed})
 
 
+def _topology(raw: object) -> NetworkTopology:
+    table = dict(_table(raw, "topology"))
+    links = enumerate(_list(table.pop("links", []), "topology.links"))
+    listed = tuple(_of(TopologyLink, link, f"topology.links[{i}]") for i, link in links)
+    return _of(NetworkTopology, table, "topology", {"links": listed})
+
+
 def _table(raw: object, where: str) -> Mapping[str, Any]:
     if not isinstance(raw, dict):
         raise UsageError(f"{where} must be a table")
@@ -123,13 +132,17 @@ def _of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] = {}) -
     """Make an object from a table; `parts`: attributes that are read already."""
     table = _table(raw, where)
     types = get_type_hints(kind)
-    members = [member.name for member in fields(kind) if member.name not in parts]  # type: ignore[arg-type]
+    known = fields(kind)  # type: ignore[arg-type]
+    members = [m.name for m in known if m.name not in parts and m.metadata.get("file", True)]
     prefix = f"{where}." if where else ""
     for key, value in table.items():
         if key not in members:
             hint = did_you_mean(key, members, likeness=0.5) or f"; known: {', '.join(members)}"
             raise UsageError(f"{prefix}{key}: unknown key{hint}")
         _check(value, types[key], prefix + key)
+    for member in known:
+        if member.name in members and member.name not in table and _is_required(member):
+            raise UsageError(f"{prefix}{member.name} is missing")
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     try:
         return kind(**values, **parts)
@@ -137,12 +150,17 @@ def _of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] = {}) -
         raise UsageError(f"{where}: {error}" if where else str(error)) from None
 
 
+def _is_required(member: Field[Any]) -> bool:
+    return member.default is MISSING and member.default_factory is MISSING
+
+
 def _check(value: object, kind: Any, where: str) -> None:
     """Raise UsageError unless a value from the file has the type of its attribute."""
     name = getattr(kind, "__name__", str(kind))
     if name == "tuple":
-        fits = isinstance(value, list) and all(type(item) is int for item in value)
-        name = "array of integers"
+        item_type, items = (str, "texts") if "str" in str(kind) else (int, "integers")
+        fits = isinstance(value, list) and all(type(item) is item_type for item in value)
+        name = f"array of {items}"
     else:
         base = "int" if "int" in str(kind) else name
         expected = _TYPES.get(base, ())
@@ -172,6 +190,8 @@ def platform_text(platform: Platform) -> str:
             document.add(name, _network_table(network, _COMMENTS[name]))
     for name in ("matching", "strided", "topology"):
         if values := _values(getattr(platform, name)):
+            if links := values.pop("links", ()):
+                values["links"] = _array([_values(link) for link in links])
             document.add(name, tomlkit.item(values))
     if platform.collectives:
         table = tomlkit.table()
@@ -205,6 +225,8 @@ def _values(item: Any) -> dict[str, Any]:
     values = {}
     for member in fields(item):
         value = getattr(item, member.name)
+        if not member.metadata.get("file", True):
+            continue
         if value == member.default or value is None or isinstance(value, (Network, Mapping)):
             continue
         values[member.name] = list(value) if isinstance(value, tuple) else value

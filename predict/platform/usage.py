@@ -12,24 +12,25 @@ MAX_NAMED = 3
 """Operations that are named; further ones are counted."""
 
 
-def unused_note(platform: Platform, nprocs: int, largest_bytes: int) -> str:
+def unused_note(platform: Platform, nprocs: int, largest_bytes: int, shared: bool = True) -> str:
     """Return a note on unused keys and on messages larger than the measured ones; "" without either."""
-    parts = "; ".join(f"{key} ({reason})" for key, reason in list_unused(platform, nprocs))
+    parts = "; ".join(f"{key} ({reason})" for key, reason in list_unused(platform, nprocs, shared))
     beyond = _beyond(platform, largest_bytes)
     return "; ".join(filter(None, (f"not used: {parts}" if parts else "", beyond)))
 
 
-def list_unused(platform: Platform, nprocs: int) -> Iterator[tuple[str, str]]:
+def list_unused(platform: Platform, nprocs: int, shared: bool = True) -> Iterator[tuple[str, str]]:
     """Yield the keys that a platform sets and a run on it did not use, with the reason.
 
     Args:
         platform: after the run, which notes the collective operations that it asks for.
         nprocs: ranks of the run.
+        shared: whether messages share links.
     """
-    if platform.topology.kind != "full":
-        yield "topology", "links that nodes share are not simulated; `scalatrace models` uses it"
+    if platform.topology.kind != "full" and not shared:
+        yield "topology", "--network none: messages share no links"
     if platform.memory is not None:
-        nnodes = platform.node_of(nprocs - 1) + 1
+        nnodes = platform.count_nodes(nprocs)
         if nnodes == 1:
             yield "network", "all ranks are on one node"
         if nnodes == nprocs > 1:

@@ -244,7 +244,7 @@ def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, 
 def _machine(platform: Platform, trace: Trace) -> dict[str, Any]:
     """Return what limits messages on a platform, and the nodes that the ranks of a trace take."""
     mpi = trace.meta.get("mpi", "").partition(",")[0]
-    nodes = platform.node_of(trace.nprocs - 1) + 1
+    nodes = platform.placed(trace.nprocs, trace.meta).count_nodes(trace.nprocs)
     segments = (platform.network if nodes > 1 else platform.memory or platform.network).segments
     per_byte_ns = segments[-1].per_byte_ns
     latencies = [segment.latency_ns for segment in segments]

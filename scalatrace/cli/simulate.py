@@ -12,6 +12,7 @@ other latencies or bandwidths.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="models of kernels (.toml): marked kernels take these times instead of the recorded ones",
     )  # fmt: skip
     parser.add_argument(
+        "--network", choices=("none", "loads", "flows"), default="",
+        help="how messages share links: not at all; by the bytes on each link of all messages that are under "
+        "way together (default, if the nodes of the platform share links); or as flows over time, for up to "
+        "about 10,000 ranks",
+    )  # fmt: skip
+    parser.add_argument(
+        "--placement", metavar="HOW",
+        help="nodes of the ranks, in place of the platform's placement: block, cyclic, random:SEED, "
+        "file:HOSTS (one host a line) or trace (as many ranks on a node as on a host of the recorded run)",
+    )  # fmt: skip
+    parser.add_argument(
         "--polls", choices=("wait", "work"), default="wait",
         help="what calls such as MPI_Test do that find nothing: wait for messages (default), or take their "
         "recorded time, as in programs that work between them",
@@ -118,6 +130,8 @@ def run(args: argparse.Namespace) -> int:
 
     factors = parse_sweep(args.sweep)
     platform = read_platform(args.platform)
+    if args.placement is not None:
+        platform = replace(platform, placement=args.placement)
     _check_measured(args)
     trace = read_trace(args.trace, args)
     if args.csv and factors:
@@ -148,8 +162,11 @@ def _check_measured(args: argparse.Namespace) -> None:
     if not args.measured > 0:
         raise UsageError("--measured: the run time must be above 0 s")
     changed = args.cluster or args.kernels or args.compute_scale != 1 or args.polls != "wait"
+    changed = changed or args.network or args.placement
     if args.engine == "simgrid" or changed:
-        options = "--engine simgrid, --cluster, --kernels, --polls and --compute-scale"
+        options = (
+            "--engine simgrid, --cluster, --kernels, --network, --placement, --polls and --compute-scale"
+        )
         raise UsageError(f"--measured checks the prediction without options; leave out {options}")
     if not Path(args.platform).is_file():
         raise UsageError(f"--measured adds to a platform file; {args.platform} is installed with the package")
@@ -195,6 +212,7 @@ def _facts(
         args.path,
         args.kernels,
         polls_work=args.polls == "work",
+        network=args.network,
     )
     simulated = Simulated(trace, platform, setting)
     facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
@@ -211,15 +229,14 @@ def _facts(
 
 
 def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
-    from dataclasses import replace
-
     from scalatrace.predict.export.simgrid_run import simgrid_time_ns
     from scalatrace.report.style import coarse_duration, console
     from scalatrace.trace.threads import check_one_thread
 
     check_one_thread(trace, "simulate")
     scaled = replace(platform, compute_scale=platform.compute_scale * args.compute_scale)
-    time_ns = simgrid_time_ns(trace.without_phases, scaled)
+    contention = args.network != "none" and platform.shares_links
+    time_ns = simgrid_time_ns(trace.without_phases, scaled, contention=contention)
     if args.json:
         print_json(
             {"ranks": trace.nprocs, "platform": platform.name, "time_ns": time_ns, "engine": "simgrid"}

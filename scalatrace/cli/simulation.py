@@ -42,6 +42,7 @@ class SimulationSetting:
         path: follow the longest path to call sites in large runs, too.
         kernels: file of models: marked kernels take their times instead of the recorded ones.
         polls_work: polls that find nothing take their recorded time, else they wait.
+        network: how messages share links, of `simulate.NETWORKS`; "": as the platform says.
     """
 
     compute_scale: float = 1.0
@@ -52,6 +53,7 @@ class SimulationSetting:
     path: bool = False
     kernels: str | None = None
     polls_work: bool = False
+    network: str = ""
 
 
 class Simulated:
@@ -70,6 +72,7 @@ class Simulated:
 
         check_one_order(trace, "simulate")
         setting, trace = setting or SimulationSetting(), repeatable(trace, keep_failed=True).without_phases
+        platform = platform.placed(trace.nprocs, trace.meta)
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
         self._drawn_times: list[float] = []
         self._nodes = None
@@ -78,7 +81,10 @@ class Simulated:
 
             self._nodes = partial(sampled_nodes, read_cluster(setting.cluster), platform, trace.nprocs)
         nodes = (None, None) if self._nodes is None else self._nodes(setting.seed)
-        self._options = SimulateOptions(setting.compute_scale, setting.drawn, setting.seed, *nodes)
+        slowness, noise = nodes
+        self._options = SimulateOptions(
+            setting.compute_scale, setting.drawn, setting.seed, slowness, noise, setting.network
+        )
         stage("lowering the calls to messages")
         self._simulator = Simulator(trace, _kernel_times(setting, trace, platform), setting.polls_work)
         calls = trace.counted()
@@ -133,7 +139,8 @@ class Simulated:
         doubts = self._platform.doubts
         texts = [f"{doubts}; measure it again (calibrate)"] if doubts else []
         largest = _largest_message(self._trace) if self._platform.measured_up_to_bytes else 0
-        texts += [unused_note(self._platform, self._trace.nprocs, largest)]
+        shared = self._options.network_of(self._platform) != "none"
+        texts += [unused_note(self._platform, self._trace.nprocs, largest, shared)]
         note = "; ".join(filter(None, texts))
         return {"platform": note} if note else {}
 

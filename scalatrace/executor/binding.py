@@ -49,6 +49,7 @@ __all__ = [
     "RuleParameters",
     "SegmentParameters",
     "Sum",
+    "TopologyParameters",
     "library",
 ]  # fmt: skip
 
@@ -104,7 +105,8 @@ class EngineNode(ctypes.Structure):
         *((name, EngineField) for name in _FIELDS),
         ("times", POINTER(EngineTimes)),
         ("duration_ps", c_int64),
-        ("share", _FLOAT),
+        ("link_per_byte", _FLOAT),
+        ("nlinked", c_int32),
     )
 
 
@@ -192,6 +194,21 @@ class AlgorithmRow(ctypes.Structure):
     )
 
 
+class TopologyParameters(ctypes.Structure):
+    """struct st_sim_topology."""
+
+    _fields_ = (
+        ("kind", c_int32),
+        ("nnodes", c_int32),
+        ("nvertices", c_int32),
+        ("nshape", c_int32),
+        ("shape", _INT32),
+        ("per_byte", _DOUBLE),
+        ("latency", _DOUBLE),
+        ("own_latency", c_double),
+    )
+
+
 class PlatformParameters(ctypes.Structure):
     """struct st_sim_platform."""
 
@@ -200,6 +217,9 @@ class PlatformParameters(ctypes.Structure):
         ("memory", NetworkParameters),
         ("has_memory", c_int32),
         ("ranks_per_node", c_int32),
+        ("node_of", _INT32),
+        ("topology", POINTER(TopologyParameters)),
+        ("flows", c_int32),
         ("serializes", c_int32),
         ("nrules", c_int32),
         ("rules", POINTER(RuleParameters)),
@@ -316,8 +336,21 @@ def library() -> Any:
         c_int32, c_int32, c_int32, c_int64, c_int32, _INT64, _INT64, c_int64, c_void_p,
     )  # fmt: skip
     loaded.st_sim_schedule.restype = c_int64
+    _declare_topology(loaded)
     _declare_matching(loaded)
     return loaded
+
+
+def _declare_topology(loaded: Any) -> None:
+    loaded.st_sim_count_links.argtypes = (POINTER(TopologyParameters),)
+    loaded.st_sim_count_links.restype = c_int64
+    loaded.st_sim_routes.argtypes = (
+        POINTER(TopologyParameters), c_int64, _INT32, _INT32, _INT64, c_int64, _INT32,
+    )  # fmt: skip
+    loaded.st_sim_routes.restype = c_int64
+    loaded.st_sim_link_loads.argtypes = (
+        POINTER(PlatformParameters), c_int64, _INT32, _INT32, _DOUBLE, _DOUBLE, _FLOAT,
+    )  # fmt: skip
 
 
 def _declare_matching(loaded: Any) -> None:

@@ -217,7 +217,7 @@ class Matching:
             wanted=pointer(counts.wanted, ctypes.c_int64),
         )
         self.program.flag(Flags.RECORDED, wanted)
-        struct = self.program.struct((), drawn=False)
+        struct = self.program.struct()
         status, executed, message = ctypes.c_int(), ctypes.c_int64(), ctypes.create_string_buffer(256)
         handle = binding.library().st_sim_match(
             ctypes.byref(struct),

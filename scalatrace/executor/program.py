@@ -110,19 +110,23 @@ class LoweredProgram:
             node.flags = lowered.flags | (flag if id(lowered.event) in events else 0)
 
     def struct(
-        self, shares: Sequence[NDArray[np.float32] | None], drawn: bool, spread: float = 0.0
+        self,
+        link_loads: Sequence[NDArray[np.float32] | None] | None = None,
+        drawn: bool = False,
+        spread: float = 0.0,
     ) -> binding.EngineProgram:
-        """Return the C structure without loads. It is valid while this object and the shares live.
+        """Return the C structure without loads. It is valid while this object and the link loads live.
 
         Args:
-            shares: of each node, [nranks] factors on the transfer of its messages; None: 1.
+            link_loads: of each node, [executions, nranks] least time per byte of its messages (ps), or None.
             drawn: computation times are drawn from their histograms.
             spread: of the ranks' loads, the same in all calls.
         """
         if drawn:
             self._times.add_bins(spread)
-        for node, share in zip(self._c_nodes, shares, strict=False):
-            node.share = None if share is None else pointer(share, ctypes.c_float)
+        for node, table in zip(self._c_nodes, link_loads or [None] * len(self.nodes), strict=False):
+            node.link_per_byte = None if table is None else pointer(table, ctypes.c_float)
+            node.nlinked = 0 if table is None else len(table)
         return binding.EngineProgram(
             nranks=self.trace.nprocs,
             nnodes=len(self.nodes),

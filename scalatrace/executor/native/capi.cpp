@@ -59,8 +59,10 @@ extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t
         sim::Network network(*platform);
         std::vector<sim::Clock> clocks(static_cast<size_t>(size));
         for (int32_t i = 0; i < size; ++i) clocks[i].t = times[i];
-        sim::run_algorithm(network, {sim::describe_algorithm(algorithm).collective, nbytes, root}, algorithm, nullptr,
-                           clocks);
+        std::unique_ptr<sim::RoundLoads> loads;
+        if (network.topology()) loads = std::make_unique<sim::RoundLoads>(*network.topology());
+        sim::run_algorithm(network, loads.get(), {sim::describe_algorithm(algorithm).collective, nbytes, root},
+                           algorithm, nullptr, clocks);
         std::transform(clocks.begin(), clocks.end(), times, [](const sim::Clock &c) { return c.t; });
     } catch (const std::exception &) {
         std::fill(times, times + size, -1);
@@ -84,6 +86,46 @@ extern "C" int64_t st_sim_schedule(int32_t algorithm, int32_t rank, int32_t size
         const auto listed = sim::list_steps(algorithm, rank, root, sim::Sizes(size, nbytes, rank, sends, recvs));
         std::copy_n(listed.begin(), std::min(capacity, static_cast<int64_t>(listed.size())), steps);
         return static_cast<int64_t>(listed.size());
+    } catch (const std::exception &) {
+        return ST_SIM_E_MEMORY;
+    }
+}
+
+extern "C" int64_t st_sim_count_links(const st_sim_topology *topology) {
+    try {
+        return sim::Topology(*topology).nlinks();
+    } catch (const std::exception &) {
+        return ST_SIM_E_MEMORY;
+    }
+}
+
+extern "C" int64_t st_sim_routes(const st_sim_topology *topology, int64_t n, const int32_t *a, const int32_t *b,
+                                 int64_t *offsets, int64_t capacity, int32_t *links) {
+    try {
+        const sim::Topology routed(*topology);
+        std::vector<int32_t> route;
+        int64_t count = offsets[0] = 0;
+        for (int64_t i = 0; i < n; ++i) {
+            if (!routed.route(a[i], b[i], route)) route = {-1};
+            for (const int32_t link : route) {
+                if (count < capacity) links[count] = link;
+                ++count;
+            }
+            offsets[i + 1] = count;
+        }
+        return count;
+    } catch (const std::exception &) {
+        return ST_SIM_E_MEMORY;
+    }
+}
+
+extern "C" int st_sim_link_loads(const st_sim_platform *platform, int64_t n, const int32_t *from, const int32_t *to,
+                                 const double *bytes, const double *own, float *per_byte) {
+    try {
+        std::vector<sim::PairMessage> messages(static_cast<size_t>(n));
+        for (int64_t i = 0; i < n; ++i) messages[static_cast<size_t>(i)] = {from[i], to[i], bytes[i], own[i]};
+        sim::share_links(sim::Network(*platform), messages, per_byte);
+        return ST_SIM_OK;
     } catch (const std::exception &) {
         return ST_SIM_E_MEMORY;
     }

@@ -10,12 +10,14 @@ namespace sim {
 namespace {
 
 constexpr int32_t kMaxRounds = 4096; /* rounds of all members that are simulated one by one */
+constexpr int32_t kSamples = 8;      /* of more rounds, where the links of each differ */
 
 class Rounds {
   public:
-    Rounds(Network &network, const Call &call, const int32_t *members, std::vector<Clock> &clocks)
-        : network_(network), root_(call.root), p_(static_cast<int32_t>(clocks.size())), sizes_(p_, call.nbytes),
-          members_(members), now_(clocks) {
+    Rounds(Network &network, RoundLoads *loads, const Call &call, int32_t algorithm, const int32_t *members,
+           std::vector<Clock> &clocks)
+        : network_(network), loads_(loads), root_(call.root), p_(static_cast<int32_t>(clocks.size())),
+          sizes_(p_, call.nbytes), key_{members, p_, algorithm, root_, call.nbytes}, members_(members), now_(clocks) {
         free_.resize(clocks.size());
         for (size_t i = 0; i < clocks.size(); ++i) free_[i] = clocks[i];
         int32_t highest = p_ - 1;
@@ -31,10 +33,14 @@ class Rounds {
     template <class F> void round(F &&step) {
         sent_.resize(now_.size());
         steps_.resize(now_.size());
+        const bool same = take_steps(step);
+        if (loads_) share_links(same);
         for (int32_t i = 0; i < p_; ++i) {
-            const Step s = steps_[i] = step(i);
+            const Step &s = steps_[i];
             if (s.to < 0) continue;
             const Cost &c = network_.cost(world(i), world(s.to), s.nbytes);
+            const int64_t transfer = std::max(c.transfer, busy_ps(i));
+            const int64_t latency = loads_ ? plus(c.latency, network_.route_latency(world(i), world(s.to))) : c.latency;
             Clock start = now_[i];
             start.add_overhead(c.send);
             if (!c.eager && s.to != i) { /* the receiver enters the round when it is ready for it */
@@ -44,11 +50,11 @@ class Rounds {
             if (network_.platform.serializes) start = later(start, free_[i]);
             Clock &busy = sent_[i].busy;
             busy = start;
-            busy.add_bandwidth(std::max(c.transfer, c.gap));
+            busy.add_bandwidth(std::max(transfer, c.gap));
             Clock &arrival = sent_[i].arrival;
             arrival = start;
-            arrival.add_latency(c.latency);
-            arrival.add_bandwidth(c.transfer);
+            arrival.add_latency(latency);
+            arrival.add_bandwidth(transfer);
             sent_[i].recv = c.recv;
             sent_[i].send = c.send;
             sent_[i].eager = c.eager;
@@ -76,15 +82,21 @@ class Rounds {
     }
 
     /* Once all clocks are equal on a uniform network, each further round adds the same. More than kMaxRounds are not
-     * run one by one: all members then start with the last, and each `period` rounds take as long as the middle ones,
-     * which is an upper bound. */
+     * run one by one: all members then start with the last, and each `period` rounds take as long as the middle ones
+     * (of each of several parts, where links are shared), which is an upper bound. */
     template <class F> void rounds(int32_t n, F &&step, int32_t period = 1) {
         if (n > kMaxRounds) {
-            synchronize();
-            const Clock before = now_[0];
-            for (int32_t k = 0; k < period; ++k) round([&](int32_t i) { return step(n / 2 + k, i); });
-            const Clock after = latest();
-            finish(before, after, (n - 1) / period);
+            const int64_t nparts = loads_ ? kSamples : 1;
+            for (int64_t part = 0; part < nparts; ++part) {
+                const auto first = static_cast<int32_t>(n * part / nparts),
+                           end = static_cast<int32_t>(n * (part + 1) / nparts);
+                synchronize();
+                const Clock before = now_[0];
+                for (int32_t k = 0; k < period; ++k)
+                    round([&](int32_t i) { return step(first + (end - first) / 2 + k, i); });
+                const Clock after = latest();
+                finish(before, after, (end - first - 1) / period);
+            }
             return;
         }
         for (int32_t r = 0; r < n; ++r) {
@@ -101,6 +113,39 @@ class Rounds {
     template <class F> void together(F &&body) { body(); }
 
   private:
+    /* Find what the members do. True: the same as in the last round. */
+    template <class F> bool take_steps(F &&step) {
+        bool same = nrounds_ > 0;
+        for (int32_t i = 0; i < p_; ++i) {
+            const Step s = step(i);
+            same = same && s.to == steps_[i].to && s.nbytes == steps_[i].nbytes;
+            steps_[i] = s;
+        }
+        return same;
+    }
+
+    /* Find how long the links of the round are busy. */
+    void share_links(bool same) {
+        if (same) return;
+        const int32_t round = nrounds_++;
+        times_ = loads_->find(key_, round);
+        if (times_) return;
+        LinkLoads &links = loads_->loads;
+        RoundLoads::Times times(now_.size());
+        const auto node = [&](int32_t i) { return network_.node_of(world(i)); };
+        for (int32_t i = 0; i < p_; ++i)
+            if (steps_[i].to >= 0 && steps_[i].nbytes > 0)
+                links.add(node(i), node(steps_[i].to), static_cast<double>(steps_[i].nbytes));
+        for (int32_t i = 0; i < p_; ++i)
+            if (steps_[i].to >= 0 && steps_[i].nbytes > 0)
+                times[i] = rounded(links.busy_ps(node(i), node(steps_[i].to)));
+        links.clear();
+        times_ = loads_->keep(key_, round, std::move(times));
+    }
+    int64_t busy_ps(int32_t i) const {
+        return !times_ || times_->empty() ? 0 : (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+    }
+
     const Clock &latest() const {
         return *std::max_element(now_.begin(), now_.end(), [](const Clock &a, const Clock &b) { return a.t < b.t; });
     }
@@ -134,8 +179,12 @@ class Rounds {
     }
 
     Network &network_;
+    RoundLoads *loads_; /* nullptr: links are not shared */
     int32_t root_, p_;
     Sizes sizes_;
+    RoundLoads::Key key_;
+    const RoundLoads::Times *times_ = nullptr; /* of the round */
+    int32_t nrounds_ = 0;                      /* that differ from the one before */
     const int32_t *members_;
     std::vector<Clock> &now_;
     bool uniform_;
@@ -154,20 +203,21 @@ int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t colle
     return rule == rules + nrules ? -1 : rule->algorithm;
 }
 
-void run_algorithm(Network &network, const Call &call, int32_t algorithm, const int32_t *members,
+void run_algorithm(Network &network, RoundLoads *loads, const Call &call, int32_t algorithm, const int32_t *members,
                    std::vector<Clock> &clocks) {
     const auto size = static_cast<int32_t>(clocks.size());
     if (size < 2) return;
-    Rounds r(network, call, members, clocks);
+    Rounds r(network, loads, call, algorithm, members, clocks);
     kAlgorithms<Rounds>[usable_algorithm(algorithm, size, true)].run(r);
 }
 
-void run_collective(Network &network, const Call &call, const int32_t *members, std::vector<Clock> &clocks) {
+void run_collective(Network &network, RoundLoads *loads, const Call &call, const int32_t *members,
+                    std::vector<Clock> &clocks) {
     const auto size = static_cast<int32_t>(clocks.size());
     const st_sim_platform &p = network.platform;
     const int32_t algorithm = choose_algorithm(p.rules, p.nrules, call.collective, call.nbytes, size);
     if (algorithm < 0) throw std::logic_error("no algorithm of a collective operation");
-    run_algorithm(network, call, algorithm, members, clocks);
+    run_algorithm(network, loads, call, algorithm, members, clocks);
 }
 
 } // namespace sim

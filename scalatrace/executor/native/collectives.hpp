@@ -8,6 +8,7 @@
 #define ST_SIM_COLLECTIVES_HPP
 
 #include "clock.hpp"
+#include "loads.hpp"
 #include "network.hpp"
 
 #include <vector>
@@ -23,11 +24,13 @@ struct Call {
 /* Number, in kAlgorithms, of the algorithm in the first rule that holds for a call; -1 where none does. */
 int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes, int32_t size);
 
-/* Replace the clocks of the members when they enter by those when they leave. members: their world ranks, or NULL. */
-void run_collective(Network &network, const Call &call, const int32_t *members, std::vector<Clock> &clocks);
+/* Replace the clocks of the members when they enter by those when they leave. members: their world ranks, or NULL;
+ * loads: NULL if links are not shared. */
+void run_collective(Network &network, RoundLoads *loads, const Call &call, const int32_t *members,
+                    std::vector<Clock> &clocks);
 
 /* The same with a given row of kAlgorithms. */
-void run_algorithm(Network &network, const Call &call, int32_t algorithm, const int32_t *members,
+void run_algorithm(Network &network, RoundLoads *loads, const Call &call, int32_t algorithm, const int32_t *members,
                    std::vector<Clock> &clocks);
 
 } // namespace sim

@@ -64,9 +64,13 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     for (int32_t i = 0; i < program.nnodes; ++i) {
         if (varies(program.nodes[i].repeat)) entries_[i].resize(nranks);
         const st_sim_node &node = program.nodes[i];
-        if (node.op != ST_SIM_SEQUENCE && (varying(node) || (program.drawn && has_bins(node))))
+        if (node.op != ST_SIM_SEQUENCE && (varying(node) || node.nlinked > 1 || (program.drawn && has_bins(node))))
             executions_[i].resize(nranks);
     }
+    if (network_.topology() && platform.flows)
+        make_flows();
+    else if (network_.topology())
+        round_loads_ = std::make_unique<RoundLoads>(*network_.topology());
     for (int32_t f = 0; f < program.nfamilies; ++f)
         groups_.emplace_back(static_cast<size_t>(program.families[f].ninstances));
     lookahead_ = network_.cost(0, program.nranks - 1, 0).latency;
@@ -129,7 +133,8 @@ void Engine::run_ranks() {
             advance(r);
             running_ = -1;
         }
-        if (unfinished_ == 0 || !(choices_ ? choose() : match_wildcards() || steady_.release())) break;
+        if (unfinished_ == 0) break;
+        if (!(choices_ ? choose() : flows_ ? advance_flows() : match_wildcards() || steady_.release())) break;
     }
 }
 
@@ -232,6 +237,14 @@ int64_t Engine::repeat(int32_t node, int32_t r) {
 int64_t Engine::field(const st_sim_field &f, int32_t r) const {
     const int32_t node = ranks_[r].node;
     return value_of(f, home(r), varies(f) ? executions_[node][home(r)] : 0, program_.nranks);
+}
+
+/* The least time per byte of the current call's message, ps: its links are shared. */
+double Engine::link_per_byte(int32_t r, const st_sim_node &node) const {
+    if (!node.link_per_byte) return 0;
+    const auto n = static_cast<uint32_t>(node.nlinked);
+    const size_t execution = n > 1 ? executions_[ranks_[r].node][home(r)] % n : 0;
+    return static_cast<double>(node.link_per_byte[execution * static_cast<size_t>(program_.nranks) + home(r)]);
 }
 
 int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
@@ -466,7 +479,7 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     request.to.tag = static_cast<int32_t>(field(node.tag, r));
     request.nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
     request.to.peer = static_cast<int32_t>(field(node.peer, r));
-    request.share = node.share ? node.share[home(r)] : 1.0F;
+    request.link_per_byte = link_per_byte(r, node);
     if (kind == Request::kRecv && node.op == ST_SIM_SENDRECV) {
         request.to.peer = static_cast<int32_t>(field(node.peer2, r));
         request.to.tag = static_cast<int32_t>(field(node.tag2, r));
@@ -795,6 +808,10 @@ void Engine::enter(int32_t r, int32_t request) {
     group.calls.resize(static_cast<size_t>(size));
     const int32_t position = family.position ? family.position[home(r)] : home(r);
     const auto number = static_cast<size_t>(group.calls[position]++ - group.ended);
+    if (flows_) {
+        enter_rounds(group, number, position, size, request, family.members ? family.members + start : nullptr);
+        return;
+    }
     while (group.meetings.size() <= number) {
         Meeting &added = group.meetings.emplace_back();
         added.entries.resize(static_cast<size_t>(size));
@@ -823,7 +840,7 @@ void Engine::enter(int32_t r, int32_t request) {
 void Engine::leave(Meeting &meeting, const int32_t *members) {
     int64_t last = 0;
     for (const Clock &entry : meeting.entries) last = std::max(last, entry.t);
-    run_collective(network_, meeting.call, members, meeting.entries);
+    run_collective(network_, round_loads_.get(), meeting.call, members, meeting.entries);
     const auto size = static_cast<int32_t>(meeting.entries.size());
     std::vector<int32_t> position_of; /* of the members' ranks, for the origins of their exits */
     if (path_ && (members || !threads_.empty())) {

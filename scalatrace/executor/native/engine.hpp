@@ -2,10 +2,11 @@
  *
  * Each rank runs until it needs a message, rendezvous or collective call that is not there yet. What completes it puts
  * the rank at the front of the queue: it ends its requests before other ranks make more. Times do not depend on the
- * order in which ranks run (a process network), so there is no queue of events by time. There are three exceptions.
+ * order in which ranks run (a process network), so there is no queue of events by time. There are exceptions.
  * Receives from any source are matched when no rank can run otherwise, with the message that arrives first (see
  * match_wildcards). The cost of matching is an estimate, from the lengths of the queues at that moment. A cancelled
- * receive is complete if no message has matched it so far.
+ * receive is complete if no message has matched it so far. Where messages are flows, time advances to their next end when
+ * no rank can run (advance_flows).
  *
  * A rank's further threads are processes: r is the number of a process, ranks first. Messages and collective calls have
  * numbers of ranks, home(r). What a thread needs of another one of its rank holds it back before its call begins: a request
@@ -20,10 +21,12 @@
 
 #include "choices.hpp"
 #include "collectives.hpp"
+#include "flows.hpp"
 #include "path.hpp"
 #include "pool.hpp"
 #include "program.hpp"
 #include "rank.hpp"
+#include "rounds.hpp"
 #include "steady.hpp"
 
 #include <array>
@@ -101,7 +104,8 @@ class Engine {
     struct Group {                  /* a communicator */
         std::vector<int32_t> calls; /* of each member so far */
         std::deque<Meeting> meetings;
-        int32_t ended = 0; /* meetings that are no longer in the queue */
+        std::deque<std::unique_ptr<RoundCall>> calls_under_way; /* in place of meetings, if messages are flows */
+        int32_t ended = 0; /* meetings, or these, that are no longer in the queue */
     };
 
     /* Threads. */
@@ -134,6 +138,7 @@ class Engine {
     void finish_run();
     int64_t repeat(int32_t node, int32_t r);
     int64_t field(const st_sim_field &f, int32_t r) const;
+    double link_per_byte(int32_t r, const st_sim_node &node) const;
     int64_t compute_ps(const st_sim_node &node, int32_t r);
     int64_t kernel_ps(int32_t r);
 
@@ -167,7 +172,10 @@ class Engine {
     bool is_wanted(const Rank &rank, const Envelope &from, size_t count) const;
     Candidate candidate(int32_t r);
     void note_wild(int32_t r);
+    void find_candidates();
+    int64_t first_candidate();
     bool match_wildcards();
+    void wake_probes(int32_t dest);
     bool probe(int32_t r, const st_sim_node &node);
     void one_sided(int32_t r, const st_sim_node &node, bool get);
 
@@ -202,6 +210,21 @@ class Engine {
     void enter(int32_t r, int32_t request);
     void leave(Meeting &meeting, const int32_t *members);
 
+    /* Messages as flows (rounds.cpp). */
+    void make_flows();
+    bool is_flow(int32_t from, int32_t to, int64_t nbytes) const;
+    int32_t start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner);
+    bool advance_flows();
+    void end_flow(const FlowOwner &owner, int64_t at);
+    void enter_rounds(Group &group, size_t number, int32_t position, int32_t size, int32_t request,
+                      const int32_t *ranks);
+    int64_t size_of_call(const st_sim_node &node, int64_t own) const;
+    void run_rounds();
+    void run_steps(RoundCall &call, int32_t i);
+    void begin_step(RoundCall &call, int32_t i, const st_sim_step &step);
+    void send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, int64_t nbytes, Clock start, bool waits);
+    void arrive(RoundCall &call, int32_t to, const RoundCall::From &from, const Clock &at, bool sends);
+
     const st_sim_program &program_;
     const st_sim_platform &platform_;
     st_sim_result &result_;
@@ -209,6 +232,12 @@ class Engine {
     PathFinder *path_;
     int64_t *path_by_node_;
     Network network_;
+    std::unique_ptr<RoundLoads> round_loads_; /* where links are shared by loads, ... */
+    std::unique_ptr<Flows> flows_;            /* ... and where by flows */
+    std::vector<FlowOwner> flow_owners_;      /* of each flow */
+    std::vector<Flows::End> flow_ends_;
+    std::deque<std::pair<RoundCall *, int32_t>> rounds_; /* members that may go on */
+    std::vector<int32_t> route_;
     std::vector<Rank> ranks_;
     Pool<Request> requests_;
     std::vector<Origins> origins_; /* of the requests, where paths are followed */

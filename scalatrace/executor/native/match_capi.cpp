@@ -7,7 +7,7 @@
 namespace {
 
 constexpr st_sim_segment kNoCosts{};
-constexpr st_sim_platform kNoPlatform{{1, &kNoCosts, -1, 0}, {1, &kNoCosts, -1, 0}, 0, 0, 0, 0, nullptr, 0, 0};
+constexpr st_sim_platform kNoPlatform{.network = {1, &kNoCosts, -1, 0}, .memory = {1, &kNoCosts, -1, 0}};
 
 template <class T> st_sim_rows rows(const std::vector<T> &kept, size_t width = 1) {
     return {static_cast<int64_t>(kept.size() / width), kept.data()};

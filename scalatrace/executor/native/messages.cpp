@@ -14,7 +14,11 @@ bool fits(const Envelope &wanted, const Envelope &message) {
 
 bool is_wild(const Request &request) { return request.to.peer == ST_SIM_ANY_SOURCE; }
 
-int64_t scaled(int64_t ps, float share) { return share == 1.0F ? ps : rounded(static_cast<double>(ps) * share); }
+/* The transfer of a message over links of which it has a part. */
+int64_t shared_ps(const Cost &cost, int64_t nbytes, double link_per_byte) {
+    return link_per_byte == 0 ? cost.transfer
+                              : std::max(cost.transfer, rounded(static_cast<double>(nbytes) * link_per_byte));
+}
 
 /* When a message can be received at the earliest. */
 int64_t arrival_ps(const Message &m) { return plus(m.at.t, m.eager ? m.transfer : m.latency); }
@@ -41,15 +45,16 @@ void Engine::start_send(int32_t r, int32_t request) {
     const bool waits = choices_ ? choices_->p.synchronous : !cost.eager;
     message.eager = (!waits || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
     message.node = send.node;
-    message.transfer = scaled(cost.transfer, send.share);
-    message.latency = cost.latency;
+    message.transfer = shared_ps(cost, send.nbytes, send.link_per_byte);
+    message.latency = plus(cost.latency, network_.route_latency(home(r), send.to.peer));
     message.handshake = cost.handshake;
     message.recv = cost.recv;
     message.call = rank.calls;
     message.left = rank.clock.t;
     message.at = rank.clock;
     if (path_) origins_[request].own = {r, rank.calls, rank.clock.t};
-    if (platform_.serializes) {
+    const bool flows = is_flow(home(r), send.to.peer, send.nbytes);
+    if (platform_.serializes && !flows) {
         /* In the order of the sends: those that wait for a rendezvous keep their place, too, so that times do not
          * depend on the order in which ranks are simulated. */
         message.at = later(message.at, rank.interface_free);
@@ -61,6 +66,12 @@ void Engine::start_send(int32_t r, int32_t request) {
         message.at.add_latency(message.latency);
         send.clock = rank.clock;
         send.state = Request::kDone;
+        if (flows) {
+            FlowOwner owner;
+            owner.start = message.at;
+            owner.dest = send.to.peer;
+            message.flow = start_flow(home(r), send.to.peer, send.nbytes, message.transfer, owner);
+        }
     } else {
         message.request = request;
         send.state = Request::kPending;
@@ -158,12 +169,18 @@ void Engine::deliver(int32_t dest, const Message &message) {
     }
     const int32_t number = messages_.add(message);
     rank.arrived.push_back(number);
+    if (message.flow >= 0) flow_owners_[message.flow].message = number;
     if (choices_) {
         choices_->sent.resize(std::max(choices_->sent.size(), static_cast<size_t>(number) + 1));
         if (choices_->box(message.from.family, dest)) choices_->sent[number] = when(message.process);
     }
     if (wild) note_wild(dest);
-    if (rank.probes) wake(dest);
+    wake_probes(dest);
+}
+
+/* A message may be what probes of a rank wait for. */
+void Engine::wake_probes(int32_t dest) {
+    if (ranks_[dest].probes) wake(dest);
     if (threads_.empty()) return;
     for (const int32_t thread : threads_[dest])
         if (ranks_[thread].probes) wake(thread);
@@ -192,6 +209,12 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
     if (message.eager) {
         receive.clock = message.at;
         receive.busy_from = message.busy_from;
+        if (message.flow >= 0) { /* it ends with the flow */
+            flow_owners_[message.flow].message = -1;
+            flow_owners_[message.flow].request = request;
+            receive.state = Request::kPending;
+            return;
+        }
     } else {
         receive.clock = later(message.at, receive.clock);
         receive.busy_from = receive.clock.t;
@@ -199,10 +222,20 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         receive.clock.add_latency(message.latency);
         Request &send = requests_[message.request];
         send.busy_from = receive.busy_from;
+        if (path_) origins_[message.request].other = origins_[request].own;
+        if (is_flow(source, dest, send.nbytes)) {
+            FlowOwner owner;
+            owner.start = receive.clock;
+            owner.dest = dest;
+            owner.request = request;
+            owner.send = message.request;
+            start_flow(source, dest, send.nbytes, message.transfer, owner);
+            receive.state = Request::kPending;
+            return;
+        }
         send.clock = receive.clock;
         send.clock.add_bandwidth(receive.transfer);
         send.state = Request::kDone;
-        if (path_) origins_[message.request].other = origins_[request].own;
         done(message.request);
     }
     steady_.depends(source, dest, !message.eager);
@@ -257,6 +290,7 @@ size_t Engine::first_message(const Rank &rank, const Envelope &wanted, size_t po
         const Message &message = messages_[rank.arrived[i]];
         if (!fits(wanted, message.from) || seen_[message.from.peer] == nsearches_) continue;
         seen_[message.from.peer] = nsearches_;
+        if (message.flow >= 0) continue; /* it arrives after all that is known */
         if (arrival_ps(message) >= arrival || is_wanted(rank, message.from, posted_before)) continue;
         arrival = arrival_ps(message), first = i;
     }
@@ -302,14 +336,7 @@ void Engine::note_wild(int32_t r) {
  * earliest match here by at least the latency, so all matches before that are certain. Candidates are kept by their
  * time: those of most ranks do not change from one call to the next. */
 bool Engine::match_wildcards() {
-    for (const int32_t r : wild_changed_) {
-        Rank &rank = ranks_[r];
-        rank.wild_changed = false;
-        ++rank.wild_version;
-        const Candidate found = candidate(r);
-        if (found.at < INT64_MAX) wild_.push({found.at, r, rank.wild_version});
-    }
-    wild_changed_.clear();
+    find_candidates();
     int64_t certain = INT64_MAX;
     bool any = false;
     while (!wild_.empty() && wild_.top().at <= certain) {
@@ -317,7 +344,7 @@ bool Engine::match_wildcards() {
         wild_.pop();
         Rank &rank = ranks_[first.rank];
         if (first.version != rank.wild_version) continue;
-        if (!any) certain = plus(first.at, lookahead_);
+        if (!any) certain = flows_ ? first.at : plus(first.at, lookahead_);
         any = true;
         const Candidate found = candidate(first.rank);
         if (found.at == INT64_MAX) continue;
@@ -329,6 +356,24 @@ bool Engine::match_wildcards() {
         note_wild(first.rank);
     }
     return any;
+}
+
+/* The time of the first candidate; INT64_MAX: none. */
+int64_t Engine::first_candidate() {
+    while (!wild_.empty() && wild_.top().version != ranks_[wild_.top().rank].wild_version) wild_.pop();
+    return wild_.empty() ? INT64_MAX : wild_.top().at;
+}
+
+/* Find the candidates of ranks where they may be others. */
+void Engine::find_candidates() {
+    for (const int32_t r : wild_changed_) {
+        Rank &rank = ranks_[r];
+        rank.wild_changed = false;
+        ++rank.wild_version;
+        const Candidate found = candidate(r);
+        if (found.at < INT64_MAX) wild_.push({found.at, r, rank.wild_version});
+    }
+    wild_changed_.clear();
 }
 
 bool Engine::probe(int32_t r, const st_sim_node &node) {
@@ -369,18 +414,20 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
     Rank &rank = ranks_[r];
     const int64_t target = field(node.peer, r);
     if (target >= 0 && target < program_.nranks) {
-        const Cost &cost =
-            network_.cost(home(r), static_cast<int32_t>(target), std::max<int64_t>(field(node.nbytes, r), 0));
+        const int64_t nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
+        const Cost &cost = network_.cost(home(r), static_cast<int32_t>(target), nbytes);
+        const int64_t transfer = shared_ps(cost, nbytes, link_per_byte(r, node));
+        const int64_t latency = plus(cost.latency, network_.route_latency(home(r), static_cast<int32_t>(target)));
         rank.clock.add_overhead(cost.send);
         Clock end = rank.clock;
         if (platform_.serializes && !get) {
             end = later(end, rank.interface_free);
             rank.interface_free = end;
-            rank.interface_free.add_bandwidth(std::max(cost.transfer, cost.gap));
+            rank.interface_free.add_bandwidth(std::max(transfer, cost.gap));
         }
-        end.add_latency(cost.latency);
-        end.add_bandwidth(cost.transfer);
-        end.add_latency(cost.latency);
+        end.add_latency(latency);
+        end.add_bandwidth(transfer);
+        end.add_latency(latency);
         rank.one_sided = later(rank.one_sided, end);
     }
     if (node.flags & ST_SIM_NONBLOCKING) own_done(r, rank.one_sided, node);

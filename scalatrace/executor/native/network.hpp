@@ -4,9 +4,11 @@
 
 #include "st_sim.h"
 #include "sums.hpp"
+#include "topology.hpp"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 namespace sim {
 
@@ -22,10 +24,10 @@ struct Cost {
     int64_t handshake = 0;
 };
 
-/* Costs of messages over one kind of link. Sizes repeat, so the last ones are kept. */
-class Link {
+/* Costs of messages between nodes, or within one. Sizes repeat, so the last ones are kept. */
+class MessageCosts {
   public:
-    explicit Link(const st_sim_network &n) : n_(n) {}
+    explicit MessageCosts(const st_sim_network &n) : n_(n) {}
 
     const Cost &cost(int64_t nbytes) {
         Cost &kept = kept_[static_cast<uint64_t>(nbytes) * 0x9E3779B97F4A7C15ull >> 58];
@@ -54,30 +56,46 @@ class Link {
     std::array<Cost, 64> kept_;
 };
 
-/* All links of a platform. */
+/* All messages of a platform. */
 class Network {
   public:
     explicit Network(const st_sim_platform &p)
-        : platform(p), between_(p.network), within_(p.has_memory ? p.memory : p.network) {}
+        : platform(p), between_(p.network), within_(p.has_memory ? p.memory : p.network) {
+        if (p.topology) topology_ = std::make_unique<Topology>(*p.topology);
+    }
 
     const Cost &cost(int32_t from, int32_t to, int64_t nbytes) {
         return same_node(from, to) ? within_.cost(nbytes) : between_.cost(nbytes);
     }
+    /* What the route between two ranks adds to the latency. */
+    int64_t route_latency(int32_t from, int32_t to) const {
+        return topology_ ? topology_->latency_ps(node_of(from), node_of(to)) : 0;
+    }
     /* Whether messages of one size cost the same between any two ranks below `nranks`. */
     bool uniform(int32_t nranks) const {
-        return !platform.has_memory || platform.ranks_per_node == 0 || nranks <= platform.ranks_per_node ||
-               platform.ranks_per_node == 1;
+        return !topology_ &&
+               (!platform.has_memory ||
+                (!platform.node_of &&
+                 (platform.ranks_per_node == 0 || nranks <= platform.ranks_per_node || platform.ranks_per_node == 1)));
+    }
+    /* nullptr: no links are shared. */
+    const Topology *topology() const { return topology_.get(); }
+    int32_t node_of(int32_t rank) const {
+        if (platform.node_of) return platform.node_of[rank];
+        return platform.ranks_per_node ? rank / platform.ranks_per_node : 0;
     }
 
     const st_sim_platform &platform;
 
   private:
     bool same_node(int32_t a, int32_t b) const {
+        if (platform.node_of) return platform.node_of[a] == platform.node_of[b];
         const int32_t n = platform.ranks_per_node;
         return n == 0 || (n > 1 && a / n == b / n);
     }
 
-    Link between_, within_;
+    MessageCosts between_, within_;
+    std::unique_ptr<Topology> topology_;
 };
 
 } // namespace sim

@@ -41,6 +41,7 @@ struct Message {
     int64_t call = 0, left = 0; /* number of the sending call, and when its overhead was over */
     bool eager = true;
     int32_t node = -1; /* of the send */
+    int32_t flow = -1; /* of its bytes, which are under way */
 };
 
 struct Request {
@@ -59,7 +60,7 @@ struct Request {
     int32_t node = -1;            /* that created it */
     int32_t also = -1;            /* the send of a nonblocking Sendrecv, which ends with its receive */
     Envelope to;                  /* of a collective call: peer is the root */
-    float share = 1;              /* factor on the transfer */
+    double link_per_byte = 0;     /* ps; the transfer takes at least so long */
     int64_t nbytes = 0;
     Clock clock;           /* a receive: posted, once matched: the first byte arrives; others: complete */
     int64_t busy_from = 0; /* when the transfer began: before it, a waiting rank waits for the other side */

@@ -122,7 +122,10 @@ struct st_sim_node {
     struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list, turn, object;
     const struct st_sim_times *times; /* [ntimes] */
     int64_t duration_ps;              /* at its beginning, besides what messages cost */
-    const float *share;               /* [nranks] factor on the transfer of messages: links that are shared, or NULL */
+    /* [nlinked][nranks] the least time per byte (ps) of messages, on links that they share, in executions that repeat
+     * after nlinked; or NULL. */
+    const float *link_per_byte;
+    int32_t nlinked;
 };
 
 /* The communicators of a family; position NULL: all ranks, in their order. */
@@ -176,11 +179,34 @@ struct st_sim_rule {
     int64_t max_bytes, max_ranks;  /* -1: any */
 };
 
+enum st_sim_topology_kind {
+    ST_SIM_CLUSTER,
+    ST_SIM_FAT_TREE,
+    ST_SIM_TORUS,
+    ST_SIM_MESH,
+    ST_SIM_DRAGONFLY,
+    ST_SIM_GRAPH
+};
+
+/* Links between nodes; see topology.hpp. All have two directions. */
+struct st_sim_topology {
+    int32_t kind, nnodes;
+    int32_t nvertices; /* of a graph: nodes, then switches */
+    int32_t nshape;
+    const int32_t *shape; /* torus, mesh: nodes by dimension. Fat tree: children, parents, parallel links by level.
+                           * Dragonfly: groups, chassis, routers, nodes. Graph: the two ends of each link. */
+    const double *per_byte, *latency; /* ps per byte and ps, by class of link: level, or link of a graph */
+    double own_latency;               /* ps: this part of a route's latency is in that of the network's messages */
+};
+
 struct st_sim_platform {
     struct st_sim_network network, memory;
     int32_t has_memory;
-    int32_t ranks_per_node; /* 0: all on one node */
-    int32_t serializes;     /* messages of one rank wait for its network interface */
+    int32_t ranks_per_node;                 /* 0: all on one node */
+    const int32_t *node_of;                 /* [nranks] or NULL: ranks_per_node after each other */
+    const struct st_sim_topology *topology; /* NULL: messages share no links */
+    int32_t flows;                          /* messages share links by max-min fair flows, not by loads; never steady */
+    int32_t serializes;                     /* messages of one rank wait for its network interface */
     int32_t nrules;
     const struct st_sim_rule *rules;
     double reduce_per_byte;
@@ -281,6 +307,21 @@ ST_SIM_API int64_t st_sim_schedule(int32_t algorithm, int32_t rank, int32_t size
  * takes too long. */
 ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t algorithm, int64_t nbytes,
                                         int32_t root, int32_t size, int64_t *times);
+
+/* Topologies. */
+
+/* Links of the topology, each direction counted; ST_SIM_E_MEMORY. */
+ST_SIM_API int64_t st_sim_count_links(const struct st_sim_topology *topology);
+
+/* Links of the routes between nodes a[i] and b[i]: offsets [n + 1]; returns their number, of which at most `capacity`
+ * are written. -1 in place of a route that does not exist. */
+ST_SIM_API int64_t st_sim_routes(const struct st_sim_topology *topology, int64_t n, const int32_t *a, const int32_t *b,
+                                 int64_t *offsets, int64_t capacity, int32_t *links);
+
+/* Messages between ranks that are under way together: `bytes` of messages of `own` bytes each. Writes the least time per
+ * byte (ps) of each, 0 where links are not shared. */
+ST_SIM_API int st_sim_link_loads(const struct st_sim_platform *platform, int64_t n, const int32_t *from,
+                                 const int32_t *to, const double *bytes, const double *own, float *per_byte);
 
 /* Matching: executions without time. */
 

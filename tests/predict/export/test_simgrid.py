@@ -97,7 +97,7 @@ def test_without_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_simgrid_does_not_know() -> None:
     platform = Platform(
         network=Network((Segment(0, 1.0, gap_ns=2.0),)),
-        topology=NetworkTopology("torus", (2, 2)),
+        topology=NetworkTopology("torus", (2, 2), hop_ns=1.0),
         memory=Network(SEGMENTS),
     )
     assert len(list_unsupported(platform)) == 3

@@ -124,7 +124,7 @@ def test_installed_platforms_are_found_by_name(name: str) -> None:
             "collectives.allreduce: no algorithm 'x'; known:",
         ),
         ("interface = 'x'", "interface is 'x'; known: rank, node, unlimited"),
-        ("[topology]\nkind = 'x'", "topology: kind is 'x'; known: full, torus, fat-tree"),
+        ("[topology]\nkind = 'x'", "topology: kind is 'x'; known: full, cluster, torus"),
         ("collectives = 3", "collectives must be a table"),
     ],
 )

@@ -47,7 +47,7 @@ def notes(folder: Path, capsys: pytest.CaptureFixture[str], platform: Platform) 
         (Platform(network=NETWORK), ""),
         (
             Platform(network=NETWORK, topology=NetworkTopology("fat-tree", radix=4)),
-            "topology (links that nodes share",
+            "",
         ),
         (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=8), "network (all ranks are on one node)"),
         (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=1), "memory (no two ranks share a node)"),

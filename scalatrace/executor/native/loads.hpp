@@ -1,0 +1,71 @@
+/* loads.hpp - how long links are busy with the messages that are under way together.
+ *
+ * A message takes at least as long as its busiest link needs for the bytes of all messages on it. Messages that wait for
+ * each other anyway, at the interface of their sender or receiver, count as one: then it gets their share of that time.
+ */
+#ifndef ST_SIM_LOADS_HPP
+#define ST_SIM_LOADS_HPP
+
+#include "network.hpp"
+#include "topology.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace sim {
+
+class LinkLoads {
+  public:
+    explicit LinkLoads(const Topology &topology)
+        : topology_(topology), bytes_(static_cast<size_t>(topology.nlinks())) {}
+
+    void add(int32_t from_node, int32_t to_node, double nbytes);
+    /* The longest time that a link of the route is busy, ps. */
+    double busy_ps(int32_t from_node, int32_t to_node);
+    void clear();
+    const std::vector<int32_t> &used() const { return used_; }
+    double bytes(int32_t link) const { return bytes_[link]; }
+
+  private:
+    const Topology &topology_;
+    std::vector<double> bytes_; /* by link */
+    std::vector<int32_t> used_, route_;
+};
+
+struct PairMessage { /* between ranks: the bytes of all messages of the pair, and of each */
+    int32_t from, to;
+    double nbytes, own;
+};
+
+/* The least time per byte (ps) of each message; 0: its links are not shared. */
+void share_links(const Network &network, const std::vector<PairMessage> &messages, float *per_byte);
+
+/* Times that links are busy in the rounds of collective calls, kept for calls that come again. */
+class RoundLoads {
+  public:
+    using Times = std::vector<int64_t>; /* [member] ps of its message; one for all; empty: 0 */
+    struct Key {
+        const int32_t *members;
+        int32_t size, algorithm, root;
+        int64_t nbytes;
+        bool operator<(const Key &o) const;
+    };
+
+    explicit RoundLoads(const Topology &topology) : loads(topology) {}
+
+    /* Times of a round; nullptr: not known. */
+    const Times *find(const Key &key, int32_t round) const;
+    const Times *keep(const Key &key, int32_t round, Times &&times);
+
+    LinkLoads loads;
+
+  private:
+    std::map<Key, std::map<int32_t, Times>> kept_;
+    std::size_t nkept_ = 0;
+    Times last_;
+};
+
+} // namespace sim
+#endif
