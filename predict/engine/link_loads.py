@@ -81,6 +81,8 @@ class SharedLinks:
     program: LoweredProgram
     left_out: set[int] = field(default_factory=set)
     """Nodes with too many different messages, which count alone."""
+    cycles: dict[int, int] = field(default_factory=dict)
+    """Node -> executions of all ranks among `messages`."""
 
     def loads(self, platform: Any) -> LinkLoads:
         """Return the loads on a platform (`binding.PlatformParameters`). Raises LimitError."""
@@ -104,6 +106,7 @@ class SharedLinks:
             for send in kept:
                 rows = ninstances * int(send.times.max()) if send.length > 1 or ninstances > 1 else 1
                 tables[send.number] = np.zeros((rows, nranks), dtype=np.float32)
+                self.cycles[send.number] = ninstances * int(send.times.sum())
             for instance in range(ninstances):
                 parts = [part for send in kept for part in _parts(send, instance, nranks, tables)]
                 if parts:

@@ -18,6 +18,7 @@ from scalatrace.executor.binding import PARTS, PATH
 from scalatrace.executor.call_times import TooLongCallError, load_factors
 from scalatrace.executor.fields import pointer
 from scalatrace.executor.program import LoweredProgram, lower
+from scalatrace.predict.engine.hot_links import LinkUse
 from scalatrace.predict.engine.link_loads import LinkLoads, SharedLinks
 from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
@@ -96,6 +97,7 @@ class Simulation:
         calls: [nnodes] of all ranks.
         nsimulated: calls that were simulated one by one, not by steady loops.
         path_by_node: [nnodes, 3] the same of the calls on the longest path; None if it was not followed.
+        link_use: bytes on links; None if they were not counted, or messages share none.
     """
 
     program: LoweredProgram
@@ -105,6 +107,7 @@ class Simulation:
     calls: Sums
     nsimulated: int
     path_by_node: Ints | None = None
+    link_use: LinkUse | None = None
 
     @property
     def nevents(self) -> int:
@@ -187,6 +190,7 @@ class Simulator:
         progress: Progress | None = None,
         path: bool = False,
         steady: bool = True,
+        count_links: bool = False,
     ) -> Simulation:
         """Simulate once.
 
@@ -194,6 +198,7 @@ class Simulator:
             progress: called now and then with the number of simulated calls; True ends the run.
             path: follow the longest path, which takes a second run, without steady loops.
             steady: multiply the iterations of loops in a steady state, where times are not drawn.
+            count_links: count the bytes on links that messages share.
 
         Raises:
             SimulationDeadlockError, SimulationThreadsError: ranks wait for ever.
@@ -217,7 +222,7 @@ class Simulator:
         if options.drawn and load is not None:
             sums = self._recorded_compute(platform, options, load, progress, steady)
             load = np.where(sums > 0, load * self._totals / np.maximum(sums, 1), load)
-        return self._run(platform, options, load, progress, path, steady)
+        return self._run(platform, options, load, progress, path, steady, count_links=count_links)
 
     def _recorded_compute(
         self, platform: Platform, options: SimulateOptions, load: Any, progress: Progress | None, steady: bool
@@ -237,6 +242,7 @@ class Simulator:
         path: bool,
         steady: bool,
         kernels: bool = True,
+        count_links: bool = False,
     ) -> Simulation:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
@@ -258,6 +264,9 @@ class Simulator:
             noise = np.ascontiguousarray(options.noise, dtype=np.float32)
             struct.noise = pointer(noise, ctypes.c_float)
         accounts = _Accounts(nranks, nnodes)
+        link_use = LinkUse(links) if count_links and links is not None else None
+        if link_use is not None:
+            link_use.receive(accounts.struct)
         callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
         arguments = ctypes.byref(struct), ctypes.byref(platform_arrays.struct), ctypes.byref(accounts.struct)
         on_path = np.zeros((nnodes, PARTS), dtype=np.int64) if path else None
@@ -283,6 +292,8 @@ class Simulator:
             )
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
+        if link_use is not None and network == "loads":
+            link_use.add_messages(self._shared, platform.nodes_of(nranks), accounts.calls)
         return Simulation(
             self.program,
             accounts.clocks,
@@ -291,6 +302,7 @@ class Simulator:
             accounts.calls,
             int(result.executed),
             on_path,
+            link_use,
         )
 
     def _link_loads(

@@ -216,6 +216,8 @@ def _facts(
     )
     simulated = Simulated(trace, platform, setting)
     facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
+    if links := simulated.hottest_links():
+        facts["links"] = links
     if (interval := simulated.drawn()) is not None:
         facts["drawn"] = interval
     allowed = simulated.allows_tolerance if args.tolerance is None else args.tolerance

@@ -26,6 +26,8 @@ MAX_REPEATED_CALLS = 2_000_000
 """Calls up to which runs are repeated without `repeat`."""
 MAX_TOLERANCE_CALLS = 20_000_000
 """Simulated calls up to which tolerances are computed without being asked for: some twenty further runs."""
+MAX_LINKS = 10
+"""Links that are named."""
 TOLERATED = (0.01, 0.02, 0.05)
 
 
@@ -90,7 +92,7 @@ class Simulated:
         calls = trace.counted()
         self._path = setting.path or (calls is not None and calls <= MAX_PATH_CALLS)
         stage(f"simulating {trace.nprocs:,} ranks")
-        self._result = self._simulator.run(platform, self._options, path=self._path)
+        self._result = self._simulator.run(platform, self._options, path=self._path, count_links=True)
 
     @property
     def is_small(self) -> bool:
@@ -159,6 +161,15 @@ class Simulated:
         from scalatrace.predict.engine.breakdown import by_rank, rows
 
         return by_rank(self._result) if by == "rank" else rows(self._result, self._trace, by)
+
+    def hottest_links(self) -> list[dict[str, Any]]:
+        """Return the links that are busy longest, as `hot_links.hottest_links`; []: messages share none."""
+        from scalatrace.predict.engine.hot_links import hottest_links
+
+        use = self._result.link_use
+        if use is None:
+            return []
+        return hottest_links(use, self._simulator.program, self._result.time_ns, MAX_LINKS)
 
     def drawn(self) -> dict[str, Any] | None:
         """Return the median of runs with drawn computation times, and the 95 % interval.

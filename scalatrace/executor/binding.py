@@ -272,6 +272,9 @@ class EngineResult(ctypes.Structure):
         ("calls", POINTER(Sum)),
         ("blocked", _INT32),
         ("executed", c_int64),
+        ("link_bytes", _DOUBLE),
+        ("link_most", _DOUBLE),
+        ("link_node", _INT32),
         ("message", c_char * 256),
     )
 

@@ -23,6 +23,7 @@ class Rounds {
         int32_t highest = p_ - 1;
         for (int32_t i = 0; members_ && i < p_; ++i) highest = std::max(highest, members_[i]);
         uniform_ = network_.uniform(highest + 1);
+        if (loads_) loads_->begin(key_);
     }
 
     int32_t size() const { return p_; }
@@ -34,7 +35,10 @@ class Rounds {
         sent_.resize(now_.size());
         steps_.resize(now_.size());
         const bool same = take_steps(step);
-        if (loads_) share_links(same);
+        if (loads_) {
+            share_links(same);
+            loads_->count(key_, times_each_);
+        }
         for (int32_t i = 0; i < p_; ++i) {
             const Step &s = steps_[i];
             if (s.to < 0) continue;
@@ -92,8 +96,10 @@ class Rounds {
                            end = static_cast<int32_t>(n * (part + 1) / nparts);
                 synchronize();
                 const Clock before = now_[0];
+                times_each_ = static_cast<double>(end - first) / period;
                 for (int32_t k = 0; k < period; ++k)
                     round([&](int32_t i) { return step(first + (end - first) / 2 + k, i); });
+                times_each_ = 1;
                 const Clock after = latest();
                 finish(before, after, (end - first - 1) / period);
             }
@@ -129,7 +135,10 @@ class Rounds {
         if (same) return;
         const int32_t round = nrounds_++;
         times_ = loads_->find(key_, round);
-        if (times_) return;
+        if (times_) {
+            loads_->take_loads();
+            return;
+        }
         LinkLoads &links = loads_->loads;
         RoundLoads::Times times(now_.size());
         const auto node = [&](int32_t i) { return network_.node_of(world(i)); };
@@ -139,6 +148,7 @@ class Rounds {
         for (int32_t i = 0; i < p_; ++i)
             if (steps_[i].to >= 0 && steps_[i].nbytes > 0)
                 times[i] = rounded(links.busy_ps(node(i), node(steps_[i].to)));
+        loads_->take_loads();
         links.clear();
         times_ = loads_->keep(key_, round, std::move(times));
     }
@@ -185,6 +195,7 @@ class Rounds {
     RoundLoads::Key key_;
     const RoundLoads::Times *times_ = nullptr; /* of the round */
     int32_t nrounds_ = 0;                      /* that differ from the one before */
+    double times_each_ = 1;                    /* how many rounds one stands for */
     const int32_t *members_;
     std::vector<Clock> &now_;
     bool uniform_;

@@ -145,6 +145,7 @@ void Engine::trace_back() {
 }
 
 void Engine::finish_run() {
+    if (result_.link_bytes && network_.topology()) report_links();
     for (size_t r = 0; r < ranks_.size(); ++r) {
         const Clock &c = ranks_[r].clock;
         const auto h = static_cast<size_t>(ranks_[r].home);
@@ -840,6 +841,7 @@ void Engine::enter(int32_t r, int32_t request) {
 void Engine::leave(Meeting &meeting, const int32_t *members) {
     int64_t last = 0;
     for (const Clock &entry : meeting.entries) last = std::max(last, entry.t);
+    if (round_loads_) round_loads_->node = requests_[meeting.requests[0]].node;
     run_collective(network_, round_loads_.get(), meeting.call, members, meeting.entries);
     const auto size = static_cast<int32_t>(meeting.entries.size());
     std::vector<int32_t> position_of; /* of the members' ranks, for the origins of their exits */

@@ -34,6 +34,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <unordered_map>
 #include <vector>
 
 namespace sim {
@@ -213,7 +214,9 @@ class Engine {
     /* Messages as flows (rounds.cpp). */
     void make_flows();
     bool is_flow(int32_t from, int32_t to, int64_t nbytes) const;
-    int32_t start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner);
+    int32_t start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner,
+                       int32_t node);
+    void report_links();
     bool advance_flows();
     void end_flow(const FlowOwner &owner, int64_t at);
     void enter_rounds(Group &group, size_t number, int32_t position, int32_t size, int32_t request,
@@ -238,6 +241,7 @@ class Engine {
     std::vector<Flows::End> flow_ends_;
     std::deque<std::pair<RoundCall *, int32_t>> rounds_; /* members that may go on */
     std::vector<int32_t> route_;
+    std::unordered_map<uint64_t, double> link_uses_; /* bytes by link and node, of flows */
     std::vector<Rank> ranks_;
     Pool<Request> requests_;
     std::vector<Origins> origins_; /* of the requests, where paths are followed */

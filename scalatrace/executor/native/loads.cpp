@@ -105,6 +105,37 @@ bool RoundLoads::Key::operator<(const Key &o) const {
            std::tie(o.members, o.size, o.algorithm, o.root, o.nbytes);
 }
 
+void RoundLoads::begin(const Key &key) {
+    std::map<int32_t, int64_t> &calls = calls_[key];
+    is_first_ = calls.empty();
+    ++calls[node];
+    round_.clear();
+}
+
+void RoundLoads::take_loads() {
+    round_.clear();
+    if (!is_first_) return;
+    for (const int32_t link : loads.used()) round_.emplace_back(link, loads.bytes(link));
+}
+
+void RoundLoads::count(const Key &key, double times) {
+    if (!is_first_ || round_.empty()) return;
+    std::unordered_map<int32_t, double> &bytes = bytes_[key];
+    for (const auto &[link, nbytes] : round_) bytes[link] += times * nbytes;
+}
+
+/* Steady loops multiply calls: each counts as often as its node was executed for each call that was run. */
+void RoundLoads::each_use(const st_sim_sum *calls, const std::function<void(int32_t, int32_t, double)> &f) const {
+    std::map<int32_t, double> run; /* calls of members, by node */
+    for (const auto &[key, nodes] : calls_)
+        for (const auto &[each, count] : nodes) run[each] += static_cast<double>(count) * key.size;
+    for (const auto &[key, bytes] : bytes_)
+        for (const auto &[each, count] : calls_.at(key)) {
+            const double times = static_cast<double>(count) * static_cast<double>(value(calls[each])) / run[each];
+            for (const auto &[link, nbytes] : bytes) f(link, each, times * nbytes);
+        }
+}
+
 const RoundLoads::Times *RoundLoads::find(const Key &key, int32_t round) const {
     const auto call = kept_.find(key);
     if (call == kept_.end()) return nullptr;

@@ -10,8 +10,11 @@
 #include "topology.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace sim {
@@ -55,13 +58,27 @@ class RoundLoads {
 
     explicit RoundLoads(const Topology &topology) : loads(topology) {}
 
+    /* A call of `node` begins. */
+    void begin(const Key &key);
+    /* The round's bytes, those of `loads` or of the last round, count so often in the call. */
+    void count(const Key &key, double times);
+    void take_loads();
+    /* f(link, node, bytes) for all calls; calls: executions of each node. */
+    void each_use(const st_sim_sum *calls, const std::function<void(int32_t, int32_t, double)> &f) const;
+
     /* Times of a round; nullptr: not known. */
     const Times *find(const Key &key, int32_t round) const;
     const Times *keep(const Key &key, int32_t round, Times &&times);
 
     LinkLoads loads;
+    int32_t node = -1; /* of the current call */
 
   private:
+    std::map<Key, std::map<int32_t, int64_t>> calls_;          /* by node */
+    std::map<Key, std::unordered_map<int32_t, double>> bytes_; /* of one call, by link */
+    std::vector<std::pair<int32_t, double>> round_;            /* bytes of the last round */
+    bool is_first_ = false;                                    /* call of its key */
+
     std::map<Key, std::map<int32_t, Times>> kept_;
     std::size_t nkept_ = 0;
     Times last_;

@@ -70,7 +70,7 @@ void Engine::start_send(int32_t r, int32_t request) {
             FlowOwner owner;
             owner.start = message.at;
             owner.dest = send.to.peer;
-            message.flow = start_flow(home(r), send.to.peer, send.nbytes, message.transfer, owner);
+            message.flow = start_flow(home(r), send.to.peer, send.nbytes, message.transfer, owner, send.node);
         }
     } else {
         message.request = request;
@@ -229,7 +229,7 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
             owner.dest = dest;
             owner.request = request;
             owner.send = message.request;
-            start_flow(source, dest, send.nbytes, message.transfer, owner);
+            start_flow(source, dest, send.nbytes, message.transfer, owner, send.node);
             receive.state = Request::kPending;
             return;
         }

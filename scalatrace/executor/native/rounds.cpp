@@ -32,9 +32,13 @@ bool Engine::is_flow(int32_t from, int32_t to, int64_t nbytes) const {
 }
 
 /* Start a message whose first byte arrives at the owner's start. */
-int32_t Engine::start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner) {
+int32_t Engine::start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner,
+                           int32_t node) {
     const Topology &topology = *network_.topology();
     topology.route(network_.node_of(from), network_.node_of(to), route_);
+    if (result_.link_bytes)
+        for (const int32_t link : route_)
+            link_uses_[static_cast<uint64_t>(link) << 32 | static_cast<uint32_t>(node)] += static_cast<double>(nbytes);
     if (platform_.serializes) {
         route_.push_back(topology.nlinks() + 2 * from);
         route_.push_back(topology.nlinks() + 2 * to + 1);
@@ -43,6 +47,27 @@ int32_t Engine::start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alo
     flow_owners_.resize(std::max(flow_owners_.size(), static_cast<size_t>(flow) + 1));
     flow_owners_[flow] = owner;
     return flow;
+}
+
+/* Add up the bytes of each link. */
+void Engine::report_links() {
+    const auto use = [&](int32_t link, int32_t node, double nbytes) {
+        result_.link_bytes[link] += nbytes;
+        if (nbytes < result_.link_most[link] ||
+            (nbytes == result_.link_most[link] && result_.link_node[link] >= 0 && node > result_.link_node[link]))
+            return;
+        result_.link_most[link] = nbytes;
+        result_.link_node[link] = node;
+    };
+    if (round_loads_) {
+        std::unordered_map<uint64_t, double> uses;
+        round_loads_->each_use(result_.calls, [&](int32_t link, int32_t node, double nbytes) {
+            uses[static_cast<uint64_t>(link) << 32 | static_cast<uint32_t>(node)] += nbytes;
+        });
+        link_uses_.swap(uses);
+    }
+    for (const auto &[key, nbytes] : link_uses_)
+        use(static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & UINT32_MAX), nbytes);
 }
 
 /* Go on to the next end of flows, or match receives from any source, what comes first. False: neither is there. Every
@@ -218,7 +243,7 @@ void Engine::send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, in
     owner.to = to;
     owner.from = {round, i};
     owner.send = waits ? 0 : -1;
-    start_flow(from, dest, nbytes, cost.transfer, owner);
+    start_flow(from, dest, nbytes, cost.transfer, owner, requests_[call.members[i].request].node);
 }
 
 /* A message of a round is there; its sender may have waited for that. */

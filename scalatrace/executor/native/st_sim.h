@@ -252,7 +252,11 @@ struct st_sim_result {
     struct st_sim_sum *calls;   /* [nnodes] executions of all ranks */
     int32_t *blocked;           /* [nranks] node where a rank waits for ever, or whose time is too long; -1 */
     int64_t executed;           /* calls that were simulated one by one */
-    char message[256];          /* of an error */
+    /* [links] of the topology, or NULL: bytes of collective calls, and of all messages that are flows; the bytes of the
+     * node that sends most of them; that node, -1: none. */
+    double *link_bytes, *link_most;
+    int32_t *link_node;
+    char message[256]; /* of an error */
 };
 
 /* E_TIME: a clock or a cost is longer than 2^63 ps. */

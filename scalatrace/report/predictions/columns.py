@@ -56,6 +56,19 @@ PREDICTED_SITES = SIMULATED.only(
 )
 """Columns of the page; times are per rank."""
 
+HOT_LINKS = CommandTable(
+    "link",
+    (
+        TableColumn("link", "link", "text", "from one end to the other"),
+        TableColumn("nbytes", "bytes", "bytes", "of the run"),
+        TableColumn("busy", "busy", "share", "of the run", exact=False),
+        OPERATION,
+        SITE,
+        TableColumn("of_bytes", "of them", "share", "bytes of this call site", exact=False),
+    ),
+)  # fmt: skip
+"""Links that are busy longest, with the call site that sends most of their bytes."""
+
 OPERATION_MODELS = CommandTable(
     "operation and algorithm",
     (

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.report.costs.phases import phase_line
-from scalatrace.report.predictions.columns import SIMULATED_BY
+from scalatrace.report.predictions.columns import HOT_LINKS, SIMULATED_BY
 from scalatrace.report.style import (
     DIM,
     TITLE,
@@ -27,6 +27,9 @@ from scalatrace.report.tables import CommandTable, TableColumn
 from scalatrace.stats.interval_width import is_vague
 
 __all__ = ["SimulationReporter", "predicted_ns"]
+
+MAX_LINKS = 5
+"""Links that are shown; `--json` has more."""
 
 _PARAMETERS = {"latency": "latency", "per_byte": "time per byte"}
 
@@ -54,6 +57,7 @@ class SimulationReporter:
         self._rows(out)
         self._path(out)
         self._tolerance(out)
+        self._links(out)
         self._sweep(out)
         for name, note in sorted(self.facts["notes"].items()):
             out.print(Text(f"{clean(name)}: {note}", style=DIM))
@@ -142,6 +146,13 @@ class SimulationReporter:
                 for row, factor in zip(parameter_rows, factors, strict=True)
             ]
             out.print(f"  slower by {name}: {', '.join(parts)}")
+
+    def _links(self, out: Console) -> None:
+        rows = self.facts.get("links", ())
+        if rows:
+            out.print(Text("links that are busy longest", style=TITLE))
+            texts = ({**row, "call site": row["site"]} for row in rows[:MAX_LINKS])
+            out.print(text_table(HOT_LINKS, texts))
 
     def _sweep(self, out: Console) -> None:
         rows = self.facts.get("sweep", ())

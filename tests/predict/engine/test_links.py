@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
+from scalatrace.predict.engine.hot_links import hottest_links
 from scalatrace.predict.engine.platform_arrays import engine_topology
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
@@ -272,3 +273,42 @@ def test_further_links_take_longer(network: str) -> None:
     line = replace(PLATFORM, topology=NetworkTopology("torus", (8,), hop_ns=50.0))
     times = [max(times_ns(shift(0, far), each, network)) for each in (tree, line) for far in (1, 4)]
     assert times == [1100, 1100, 1000, 1150]
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_loads_and_flows_count_the_same_bytes(topology: NetworkTopology) -> None:
+    b = Builder(NRANKS)
+    steps = b.loop(
+        20,
+        b.event("Irecv", source=To(Encoding.MODULO, Vec(-3)), **both(1000)),
+        b.event("Isend", dest=To(Encoding.MODULO, Vec(3)), at=("a.py:1:f",), **both(1000)),
+        b.event("Waitall", requests=(1, 0)),
+        b.event("Allreduce", count=800, datatype=BYTE, op="MPI_SUM", comm=Comm()),
+    )
+    simulator, platform = Simulator(b.of(steps)), replace(PLATFORM, topology=topology)
+    uses = []
+    for network in ("loads", "flows"):
+        result = simulator.run(platform, SimulateOptions(network=network), count_links=True)
+        assert result.link_use is not None
+        uses.append(result.link_use)
+    assert uses[0].nbytes == pytest.approx(uses[1].nbytes)
+    assert uses[0].nbytes.sum() > 0
+    rows = [hottest_links(use, simulator.program, 1e6, 3) for use in uses]
+    assert [row["link"] for row in rows[0]] == [row["link"] for row in rows[1]]
+    first = rows[0][0]
+    assert first["nbytes"] == uses[0].nbytes.max() or topology.kind == "dragonfly"
+    assert {row["operation"] for row in rows[0]} <= {"Isend", "Allreduce"}
+
+
+def test_bytes_of_destinations_that_vary() -> None:
+    b = Builder(4)
+    peers = To(Encoding.ABSOLUTE, Groups([(RankList([0]), vec_of((1, 2, 1, 3)))]))
+    send = b.event("Send", repeat=on({0: 1}), dest=peers, **both(1000))
+    receives = [
+        b.event("Recv", repeat=on({r: n}), source=0, **both(1000)) for r, n in ((1, 2), (2, 1), (3, 1))
+    ]
+    simulator = Simulator(b.of(b.loop(4, send), *receives))
+    for network in ("loads", "flows"):
+        use = simulator.run(PLATFORM, SimulateOptions(network=network), count_links=True).link_use
+        assert use is not None
+        assert use.nbytes.tolist() == [4000, 0, 0, 2000, 0, 1000, 0, 1000]

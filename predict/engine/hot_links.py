@@ -1,0 +1,113 @@
+"""Bytes that a run sends over each link, and the call site that sends most of them."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scalatrace.arrays import Floats, Ints
+from scalatrace.executor.binding import EngineResult
+from scalatrace.executor.fields import pointer
+from scalatrace.executor.program import LoweredProgram
+from scalatrace.predict.engine.link_loads import SharedLinks
+from scalatrace.predict.engine.platform_arrays import engine_topology
+from scalatrace.predict.platform import TopologyShape
+from scalatrace.trace.model.callsite import callers, short_frame
+
+__all__ = ["LinkUse", "hottest_links"]
+
+MAX_COUNTS = 1 << 25
+"""Links times nodes of the program that send: a quarter of a gigabyte."""
+
+
+class LinkUse:
+    """What a run sends over links.
+
+    Attributes:
+        links: of the machine.
+        nbytes: [links] bytes of the run.
+        most: [links] bytes of the node of the program that sends most of them.
+        node: [links] that node; -1: none.
+        complete: whether messages between two ranks are counted, too.
+    """
+
+    def __init__(self, links: TopologyShape) -> None:
+        self.links = links
+        self._topology = engine_topology(links)
+        count = self._topology.count_links()
+        self.nbytes, self.most = np.zeros(count), np.zeros(count)
+        self.node: NDArray[np.int32] = np.full(count, -1, dtype=np.int32)
+        self.complete = True
+
+    def receive(self, result: EngineResult) -> None:
+        """Let the executor write collective calls, or all flows, into the arrays."""
+        result.link_bytes = pointer(self.nbytes, ctypes.c_double)
+        result.link_most = pointer(self.most, ctypes.c_double)
+        result.link_node = pointer(self.node, ctypes.c_int32)
+
+    def add_messages(self, shared: SharedLinks, node_of: Ints, calls: Any) -> None:
+        """Add messages between two ranks of a run by loads.
+
+        Args:
+            node_of: [nranks] node of each rank.
+            calls: [nodes of the program] executions of all ranks.
+        """
+        counted: dict[int, Floats] = {}
+        tables: Any = [None] * len(shared.program.nodes)
+        for messages in shared.messages(tables):
+            offsets, links = self._topology.routes(node_of[messages.sources], node_of[messages.dests])
+            lengths = np.diff(offsets)
+            for number in np.unique(messages.nodes).tolist():
+                chosen = messages.nodes == number
+                weights = np.repeat(np.where(chosen, messages.nbytes, 0.0), lengths)
+                if (len(counted) + 1) * len(self.nbytes) > MAX_COUNTS:
+                    self.complete = False
+                    return
+                table = counted.setdefault(number, np.zeros(len(self.nbytes)))
+                table += np.bincount(links, weights=weights, minlength=len(table))
+        for number, table in counted.items():
+            table *= int(calls[number]) / shared.cycles[number]
+            self.nbytes += table
+            larger = table > self.most
+            self.most[larger], self.node[larger] = table[larger], number
+
+
+def hottest_links(use: LinkUse, program: LoweredProgram, time_ns: float, limit: int) -> list[dict[str, Any]]:
+    """Return the links that are busy longest.
+
+    Each has `link` (its ends), `nbytes`, `busy` (share of the run), and of the call site that sends most of
+    these bytes `operation`, `site` and `of_bytes`, their share.
+    """
+    if not use.complete:
+        return []
+    candidates = _candidates(use, limit)
+    classes = [use.links.class_of(link) for link in candidates.tolist()]
+    busy_ns = use.nbytes[candidates] * np.array(use.links.per_byte_ns)[np.array(classes, dtype=np.int64)]
+    rows = []
+    for i in np.lexsort((candidates, -busy_ns))[:limit].tolist():
+        link = int(candidates[i])
+        event = program.nodes[int(use.node[link])].event
+        assert event is not None  # only calls send
+        site = next(iter(callers(program.trace.stack(event.signature))), "")
+        rows.append({
+            "link": use.links.link_name(link),
+            "nbytes": int(use.nbytes[link]),
+            "busy": float(busy_ns[i]) / max(time_ns, 1e-9),
+            "operation": program.trace.ops[event.op].name,
+            "site": short_frame(site) if site else "",
+            "of_bytes": float(use.most[link] / use.nbytes[link]),
+        })  # fmt: skip
+    return rows
+
+
+def _candidates(use: LinkUse, limit: int) -> Ints:
+    """Return links among which are those that are busy longest: the ones with most bytes of each class."""
+    used = np.flatnonzero(use.nbytes)
+    if len(set(use.links.per_byte_ns)) > 1 or len(used) <= limit:
+        return used
+    least = np.partition(use.nbytes[used], len(used) - limit)[len(used) - limit]
+    chosen: Ints = used[use.nbytes[used] >= least]
+    return chosen
