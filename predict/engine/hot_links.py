@@ -13,8 +13,8 @@ from scalatrace.executor.binding import EngineResult
 from scalatrace.executor.fields import pointer
 from scalatrace.executor.program import LoweredProgram
 from scalatrace.predict.engine.link_loads import SharedLinks
-from scalatrace.predict.engine.platform_arrays import engine_topology
 from scalatrace.predict.platform import TopologyShape
+from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.callsite import callers, short_frame
 
 __all__ = ["LinkUse", "hottest_links"]

@@ -21,8 +21,8 @@ from scalatrace.executor.program import LoweredProgram, lower
 from scalatrace.predict.engine.hot_links import LinkUse
 from scalatrace.predict.engine.link_loads import LinkLoads, SharedLinks
 from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
-from scalatrace.predict.engine.platform_arrays import PlatformArrays
 from scalatrace.predict.platform import Platform, TopologyShape
+from scalatrace.predict.platform.engine_arrays import PlatformArrays
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of

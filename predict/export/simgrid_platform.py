@@ -12,8 +12,8 @@ import numpy as np
 
 from scalatrace.errors import LimitError
 from scalatrace.files import write_file
-from scalatrace.predict.engine.platform_arrays import engine_topology
 from scalatrace.predict.platform import Network, Platform, Segment, TopologyShape
+from scalatrace.predict.platform.engine_arrays import engine_topology
 
 __all__ = ["HOSTS", "PLATFORM", "hosts", "list_unsupported", "platform_xml", "write_platform"]
 

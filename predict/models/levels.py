@@ -13,7 +13,7 @@ import sympy  # type: ignore[import-untyped]
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.models.collectives import COSTS, time_ns
-from scalatrace.predict.models.congestion import worst_case
+from scalatrace.predict.models.congestion import shared_links_ns, worst_case
 from scalatrace.predict.models.growth import Dominant, asymptotic, dominant
 from scalatrace.predict.models.messages import Delays, message_ns, network_of
 from scalatrace.predict.models.symbols import (
@@ -67,7 +67,7 @@ class LevelTimes:
 
     Attributes:
         exact_ns: without congestion, queues and strides: the lower bound, too.
-        upper_ns: with them.
+        upper_ns: with them: by the links of the topology, or in the worst mapping where it does not say.
     """
 
     nbytes: int
@@ -136,8 +136,10 @@ def times(
         chosen = operation == MESSAGE or operation not in COSTS
         algorithm = MESSAGE if chosen else platform.algorithm(operation, nbytes, nranks)
     _check(operation, algorithm)
+    shared_ns = shared_links_ns(platform, operation, algorithm, nbytes, nranks)
+    worst = float(worst_case(platform).subs(P, max(nranks, 1))) if shared_ns is None else 1.0
     delays = Delays(
-        congestion=max(float(worst_case(platform).subs(P, max(nranks, 1))), 1.0),
+        congestion=max(worst, 1.0),
         per_message_ns=queue * platform.matching.per_entry_ns,
         per_byte_ns=2 * platform.strided.per_byte_ns if strided else 0.0,
         shares_receiver=True,
@@ -148,7 +150,7 @@ def times(
     else:
         values = (
             time_ns(platform, operation, algorithm, nbytes, nranks),
-            time_ns(platform, operation, algorithm, nbytes, nranks, delays),
+            time_ns(platform, operation, algorithm, nbytes, nranks, delays) + (shared_ns or 0.0),
         )
     return LevelTimes(nbytes, nranks, algorithm, *values)
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.predict.engine.hot_links import hottest_links
-from scalatrace.predict.engine.platform_arrays import engine_topology
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
+from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype

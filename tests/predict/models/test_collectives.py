@@ -208,6 +208,29 @@ def test_upper_bounds_have_the_delays_of_the_platform() -> None:
     assert model.lower == model.exact
 
 
+@pytest.mark.parametrize(
+    ("topology", "factor"),
+    [
+        (NetworkTopology("fat-tree", topo_parameters="2;8,4;1,2;1,2"), 2),
+        (NetworkTopology("dragonfly", topo_parameters="2,4;1,1;4,1;2"), 2),
+        (NetworkTopology("mesh", (4, 4)), 2 * sympy.sqrt(P)),
+        (NetworkTopology("cluster"), 1),
+    ],
+)
+def test_the_worst_mapping_on_topologies(topology: NetworkTopology, factor: sympy.Expr) -> None:
+    assert sympy.simplify(levels(Platform(topology=topology), "bcast", "linear").congestion - factor) == 0
+
+
+def test_bounds_have_the_links_of_the_topology() -> None:
+    network = Network((Segment(0, 1000, 1.0),))
+    trees = [NetworkTopology("fat-tree", radix=4, oversubscription=factor) for factor in (1, 4)]
+    machines = [Platform(network=network, interface="unlimited", topology=tree) for tree in trees]
+    one, four = (times(machine, "alltoall", 1000, 8, "pairwise") for machine in machines)
+    assert one.exact_ns == four.exact_ns
+    # In four of the seven rounds, four nodes share the link of their switch.
+    assert four.upper_ns - one.upper_ns == pytest.approx(4 * 3 * 1000)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_every_model_has_four_levels_in_latex(operation: str) -> None:
     for algorithm in algorithms_of(operation):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from scalatrace.executor import binding
-from scalatrace.predict.engine.platform_arrays import PlatformArrays
 from scalatrace.predict.models.collectives import COSTS, time_ns
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.predict.platform.algorithms import algorithm_table
+from scalatrace.predict.platform.engine_arrays import PlatformArrays
 
 MACHINE = Platform(
     network=Network(

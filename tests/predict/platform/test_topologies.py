@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine.platform_arrays import engine_topology
 from scalatrace.predict.platform import (
     NetworkTopology,
     Platform,
@@ -23,6 +22,7 @@ from scalatrace.predict.platform import (
     platform_text,
     read_platform,
 )
+from scalatrace.predict.platform.engine_arrays import engine_topology
 
 SIZES = st.integers(1, 4)
 
