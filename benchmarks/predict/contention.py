@@ -107,17 +107,19 @@ def incast(nranks: int, nbytes: int) -> Trace:
 PROGRAMS = {"stencil": stencil, "transpose": transpose, "all-to-all": alltoall, "incast": incast}
 
 
-def _rows(ranks: Sequence[int], nbytes: int, files: Sequence[Path]) -> Iterator[Row]:
+def _program_rows(ranks: Sequence[int], nbytes: int) -> Iterator[Row]:
     for nranks in ranks:
         for name, program in PROGRAMS.items():
             for topology, platform in topologies(nranks, 0.0):
                 yield (name, str(nranks), topology, *_cells(program(nranks, nbytes), platform))
+
+
+def _trace_rows(files: Sequence[Path]) -> Iterator[Row]:
     for file in files:
         trace = load(file).without_phases
-        if trace.nprocs not in CUBES:
-            continue
-        for topology, platform in topologies(trace.nprocs, LATENCY_NS):
-            yield (file.name, str(trace.nprocs), topology, *_cells(trace, platform))
+        if trace.nprocs in CUBES:
+            for topology, platform in topologies(trace.nprocs, LATENCY_NS):
+                yield (file.name, str(trace.nprocs), topology, *_cells(trace, platform))
 
 
 def _cells(trace: Trace, platform: Platform) -> list[str]:
@@ -141,13 +143,22 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _contention(args: argparse.Namespace) -> Iterator[ResultTable]:
+def _tables(name: str, title: str, rows: Iterator[Row]) -> Iterator[ResultTable]:
     try:
         find_smpirun()
     except ScalatraceError as error:
         raise SkippedError(str(error)) from None
-    title = "Messages that share links, and SimGrid's replay on the same topology"
-    yield ResultTable("simulate_contention", title, COLUMNS, _rows(args.ranks, args.bytes, args.files or []))
+    yield ResultTable(
+        name, f"{title} that share links, and SimGrid's replay on the same topology", COLUMNS, rows
+    )
+
+
+def _programs(args: argparse.Namespace) -> Iterator[ResultTable]:
+    return _tables("simulate_contention", "Messages of programs", _program_rows(args.ranks, args.bytes))
+
+
+def _traces(args: argparse.Namespace) -> Iterator[ResultTable]:
+    return _tables("simulate_contention_traces", "Messages of recorded programs", _trace_rows(args.files))
 
 
 STUDIES = (
@@ -155,8 +166,15 @@ STUDIES = (
         "simulate-contention",
         "simulated times with shared links, by loads and by flows, against SimGrid's replay",
         "docs/guide/simulate.md (shared links)",
-        _contention,
-        {"ranks": [16, 64, 256], "bytes": 1 << 17, "files": []},
+        _programs,
+        {"ranks": [16, 64, 256], "bytes": 1 << 17},
         {"ranks": [16]},
+    ),
+    Study(
+        "simulate-contention-traces",
+        "the same for traces of yours with 16, 64 or 256 ranks",
+        "docs/guide/simulate.md (shared links)",
+        _traces,
+        {"files": None},
     ),
 )

@@ -11,7 +11,9 @@ namespace sim {
 
 namespace {
 
-constexpr int64_t kSlack = 2; /* ps: ends that only rounding tells apart come together */
+constexpr int64_t kSlack = 2;  /* ps: ends that only rounding tells apart come together */
+constexpr size_t kMany = 512;  /* connected flows: their rates are found anew ... */
+constexpr double kParts = 128; /* ... at most so often while one of them lasts */
 
 } // namespace
 
@@ -44,11 +46,13 @@ bool Flows::advance(int64_t limit, std::vector<End> &ended) {
     for (;;) {
         while (!ends_.empty() && flows_[ends_.top().flow].version != ends_.top().version) ends_.pop();
         const int64_t start = starts_.empty() ? INT64_MAX : starts_.top().at;
-        if (!touched_.empty() && start > now_) {
+        const int64_t end = ends_.empty() ? INT64_MAX : ends_.top().at;
+        if (!touched_.empty() && start > now_ && std::min(start, end) >= due_) {
+            if (due_ > limit) return false;
+            now_ = std::max(now_, due_);
             share();
             continue;
         }
-        const int64_t end = ends_.empty() ? INT64_MAX : ends_.top().at;
         if (std::min(start, end) > limit || std::min(start, end) == INT64_MAX) return false;
         if (start <= end) {
             now_ = start;
@@ -68,7 +72,10 @@ bool Flows::advance(int64_t limit, std::vector<End> &ended) {
     }
 }
 
-void Flows::touch(const Flow &flow) { touched_.insert(touched_.end(), flow.links.begin(), flow.links.end()); }
+void Flows::touch(const Flow &flow) {
+    if (touched_.empty()) due_ = plus(now_, delay_);
+    touched_.insert(touched_.end(), flow.links.begin(), flow.links.end());
+}
 
 void Flows::start(int32_t number) {
     Flow &flow = flows_[number];
@@ -123,8 +130,12 @@ void Flows::share() {
         }
     }
     fill(found);
-    for (const int32_t number : found)
+    double ps = 0;
+    for (const int32_t number : found) {
         if (flows_[number].next_rate != flows_[number].rate) set_rate(number);
+        ps += flows_[number].left / flows_[number].rate;
+    }
+    delay_ = found.size() > kMany ? rounded(ps / static_cast<double>(found.size()) / kParts) : 0;
 }
 
 /* Progressive filling: the link with the least share, or the flow with the least limit of its own, comes first. What is

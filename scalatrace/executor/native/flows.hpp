@@ -4,7 +4,8 @@
  *
  * All rates are those of the largest share of which no flow can get more without taking from one that has less. A start or
  * an end changes the rates of the flows that it is connected to by links, no others. Rates that do not change keep their
- * end; so nothing is done for flows elsewhere.
+ * end; so nothing is done for flows elsewhere. Among many connected flows, something starts or ends all the time: then
+ * rates are found anew after a delay, a small part of the time that these flows take. Meanwhile new flows wait.
  */
 #ifndef ST_SIM_FLOWS_HPP
 #define ST_SIM_FLOWS_HPP
@@ -75,6 +76,7 @@ class Flows {
     std::vector<int32_t> touched_;             /* links whose flows changed since the rates were found */
     std::priority_queue<Share> shares_;
     int64_t now_ = 0;
+    int64_t delay_ = 0, due_ = 0; /* ps: how long rates may be outdated, and until when those of touched links are */
     uint64_t nsearches_ = 0;
 };
 
