@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,65 @@ def test_facts(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
     tolerance = result["tolerance"]
     assert isinstance(tolerance, list)
     assert [row["slower"] for row in tolerance] == [0.01, 0.02, 0.05] * 2
+
+
+TREE = """format = 1
+interface = "unlimited"
+[[network.segments]]
+per_byte_ns = 1.0
+[topology]
+kind = "fat-tree"
+radix = 2
+oversubscription = 2.0
+"""
+
+
+def test_links_are_shared_as_asked(trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "tree.toml"
+    path.write_text(TREE)
+
+    def run(*words: str) -> dict[str, Any]:
+        assert main(["simulate", trace, "--platform", str(path), "--no-tolerance", "--json", *words]) == 0
+        result: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return result
+
+    loads, flows, none = run(), run("--network", "flows"), run("--network", "none")
+    assert [row["link"] for row in loads["links"]] == [row["link"] for row in flows["links"]]
+    first = loads["links"][0]
+    assert (first["operation"], first["site"]) == ("Isend", "halo.py:11:exchange")
+    assert 0 < first["busy"] < 1
+    assert "links" not in none
+    assert "topology (--network none" in none["notes"]["platform"]
+    hosts = tmp_path / "hosts"
+    hosts.write_text("a\nb\n" * 2)  # all messages go to the other node
+    links = [row["link"] for row in run("--placement", f"file:{hosts}")["links"]]
+    assert sorted(links) == [
+        "node 0 -> switch 1.0",
+        "node 1 -> switch 1.0",
+        "switch 1.0 -> node 0",
+        "switch 1.0 -> node 1",
+    ]
+    assert main(["simulate", trace, "--platform", str(path), "--no-tolerance"]) == 0
+    assert "links that are busy longest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--placement", "x"], "placement is 'x'; known: block"),
+        (["--placement", "trace"], "does not say how many ranks a host had"),
+        (["--network", "packets"], "invalid choice"),
+    ],
+)
+def test_wrong_placements_and_networks(
+    words: list[str], reason: str, trace: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(["simulate", trace, "--platform", "cluster", *words])
+    except SystemExit as error:
+        status = int(str(error.code))
+    assert status == 2
+    assert reason in capsys.readouterr().err
 
 
 def test_nodes_of_a_cluster_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

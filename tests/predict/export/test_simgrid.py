@@ -9,14 +9,17 @@ import pytest
 
 from scalatrace import Trace
 from scalatrace.errors import ScalatraceError
+from scalatrace.predict.engine import SimulateOptions, simulate
 from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
 from scalatrace.predict.export.simgrid_platform import list_unsupported
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
 from scalatrace.predict.lowering import TraceLowering
-from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
+from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment, TopologyLink
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Histogram
-from support.builder import Builder, Comm, stencil
+from scalatrace.trace.values.vec import Vec
+from support.builder import Builder, Comm, To, stencil
 from support.lowered import every_kind, on
 
 BYTE = Datatype("MPI_BYTE", 1, 1)
@@ -86,6 +89,40 @@ def test_a_deadlock_is_an_error() -> None:
     trace = b.of(b.event("Recv", repeat=on({0: 1}), source=1, **both))
     with pytest.raises(ScalatraceError, match="does not end"):
         simgrid_time_ns(trace, Platform())
+
+
+TOPOLOGIES = (
+    NetworkTopology("cluster"),
+    NetworkTopology("fat-tree", topo_parameters="2;4,3;1,2;1,1"),
+    NetworkTopology("fat-tree", radix=4, oversubscription=3),
+    NetworkTopology("torus", (3, 4)),
+    NetworkTopology("mesh", (4, 3)),
+    NetworkTopology("dragonfly", topo_parameters="2,1;1,1;3,2;2"),
+    NetworkTopology(
+        "graph",
+        nodes=tuple(f"n{i}" for i in range(12)),
+        links=(*(TopologyLink(f"n{i}", f"s{i % 3}") for i in range(12)), TopologyLink("s0", "s1"),
+               TopologyLink("s1", "s2", per_byte_ns=0.2)),
+    ),
+)  # fmt: skip
+
+
+@needs_simgrid
+@pytest.mark.parametrize("topology", TOPOLOGIES, ids=lambda topology: topology.kind)
+@pytest.mark.parametrize("placement", ["block", "random:3"])
+@pytest.mark.parametrize("distance", [1, 5])
+def test_flows_take_as_long_as_in_simgrid(topology: NetworkTopology, placement: str, distance: int) -> None:
+    b = Builder(12)
+    both = {"count": 100_000, "datatype": BYTE, "tag": 0, "comm": Comm()}
+    trace = b.of(
+        *(b.event("Irecv", source=To(Encoding.MODULO, Vec(-d)), **both) for d in (distance, 2)),
+        *(b.event("Isend", dest=To(Encoding.MODULO, Vec(d)), **both) for d in (distance, 2)),
+        b.event("Waitall", requests=(3, 2, 1, 0)),
+    )
+    network = Network((Segment(0, per_byte_ns=0.1),), 1000)  # without latency, SimGrid shares links equally
+    platform = Platform(network=network, interface="unlimited", topology=topology, placement=placement)
+    ours = simulate(trace, platform, SimulateOptions(network="flows")).time_ns
+    assert simgrid_time_ns(trace, platform, contention=True) == pytest.approx(ours, rel=0.002)
 
 
 def test_without_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
