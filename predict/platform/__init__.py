@@ -19,7 +19,8 @@ from scalatrace.predict.platform.platform_file import (
     read_platform,
     write_platform,
 )
-from scalatrace.predict.platform.topology import NetworkTopology, TopologyLink, TopologyShape
+from scalatrace.predict.platform.topology import NetworkTopology, TopologyLink
+from scalatrace.predict.platform.topology_shape import TopologyShape
 
 __all__ = [
     "AlgorithmRule",

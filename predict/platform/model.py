@@ -25,7 +25,8 @@ from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.platform.algorithms import AlgorithmRule, AlgorithmRules, algorithm_table
 from scalatrace.predict.platform.placement import check_placement, place_ranks
-from scalatrace.predict.platform.topology import FULL, NetworkTopology, TopologyShape
+from scalatrace.predict.platform.topology import FULL, NetworkTopology
+from scalatrace.predict.platform.topology_shape import TopologyShape
 
 __all__ = [
     "AlgorithmRule",
