@@ -196,7 +196,6 @@ class Platform:
     node_numbers: Ints | None = field(default=None, compare=False, repr=False, metadata={"file": False})
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_asked", set())
         check_placement(self.placement)
         if self.interface not in INTERFACES:
             raise UsageError(f"interface is {self.interface!r}; known: {', '.join(INTERFACES)}")
@@ -218,12 +217,6 @@ class Platform:
                         f"collectives.{operation}: no algorithm {rule.algorithm!r}; known: {names}"
                     )
 
-    @property
-    def asked(self) -> frozenset[str]:
-        """The collective operations whose algorithms were asked for."""
-        asked: set[str] = getattr(self, "_asked")  # noqa: B009
-        return frozenset(asked)
-
     @cached_property
     def rules(self) -> AlgorithmRules:
         """The rules of `collectives` and the default ones."""
@@ -239,9 +232,7 @@ class Platform:
             return self
         topology = self.topology
         numbers = place_ranks(self.placement, nranks, self.ranks_per_node, meta or {}, topology.nodes)
-        result = replace(self, node_numbers=numbers)
-        object.__setattr__(result, "_asked", getattr(self, "_asked"))  # noqa: B009
-        return result
+        return replace(self, node_numbers=numbers)
 
     def nodes_of(self, nranks: int) -> Ints:
         """Return the node of each rank."""
@@ -290,5 +281,4 @@ class Platform:
             nbytes: of the message that the operation's rules count; see `algorithms.py`.
             nranks: size of the communicator.
         """
-        getattr(self, "_asked").add(operation)  # noqa: B009
         return self.rules.choose(operation, nbytes, nranks)

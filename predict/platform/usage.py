@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scalatrace.operations import operation
 from scalatrace.predict.platform.model import Platform
+from scalatrace.trace.model.trace import Trace
 
 __all__ = ["list_unused", "unused_note"]
 
@@ -12,21 +14,20 @@ MAX_NAMED = 3
 """Operations that are named; further ones are counted."""
 
 
-def unused_note(platform: Platform, nprocs: int, largest_bytes: int, shared: bool = True) -> str:
+def unused_note(platform: Platform, trace: Trace, largest_bytes: int, shared: bool = True) -> str:
     """Return a note on unused keys and on messages larger than the measured ones; "" without either."""
-    parts = "; ".join(f"{key} ({reason})" for key, reason in list_unused(platform, nprocs, shared))
+    parts = "; ".join(f"{key} ({reason})" for key, reason in list_unused(platform, trace, shared))
     beyond = _beyond(platform, largest_bytes)
     return "; ".join(filter(None, (f"not used: {parts}" if parts else "", beyond)))
 
 
-def list_unused(platform: Platform, nprocs: int, shared: bool = True) -> Iterator[tuple[str, str]]:
-    """Yield the keys that a platform sets and a run on it did not use, with the reason.
+def list_unused(platform: Platform, trace: Trace, shared: bool = True) -> Iterator[tuple[str, str]]:
+    """Yield the keys that a platform sets and a run of a trace on it does not use, with the reason.
 
     Args:
-        platform: after the run, which notes the collective operations that it asks for.
-        nprocs: ranks of the run.
         shared: whether messages share links.
     """
+    nprocs = trace.nprocs
     if platform.topology.kind != "full" and not shared:
         yield "topology", "--network none: messages share no links"
     if platform.memory is not None:
@@ -35,7 +36,8 @@ def list_unused(platform: Platform, nprocs: int, shared: bool = True) -> Iterato
             yield "network", "all ranks are on one node"
         if nnodes == nprocs > 1:
             yield "memory", "no two ranks share a node"
-    left = [name for name in platform.collectives if name not in platform.asked]
+    called = {operation(op.name).collective for op in trace.ops}
+    left = [name for name in platform.collectives if name not in called]
     if left:
         more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
         names = ", ".join(f"collectives.{name}" for name in left[:MAX_NAMED])

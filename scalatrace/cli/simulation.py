@@ -142,7 +142,7 @@ class Simulated:
         texts = [f"{doubts}; measure it again (calibrate)"] if doubts else []
         largest = _largest_message(self._trace) if self._platform.measured_up_to_bytes else 0
         shared = self._options.network_of(self._platform) != "none"
-        texts += [unused_note(self._platform, self._trace.nprocs, largest, shared)]
+        texts += [unused_note(self._platform, self._trace, largest, shared)]
         note = "; ".join(filter(None, texts))
         return {"platform": note} if note else {}
 

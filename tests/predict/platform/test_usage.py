@@ -56,6 +56,7 @@ def notes(folder: Path, capsys: pytest.CaptureFixture[str], platform: Platform) 
             Platform(network=NETWORK, collectives={"scan": (AlgorithmRule("linear"),)}),
             "collectives.scan (the run has no",
         ),
+        (Platform(network=NETWORK, collectives={"allreduce": (AlgorithmRule("ring"),)}), ""),
         (
             Platform(network=NETWORK, measured_up_to_bytes=100),
             "up to 800 bytes, the platform was measured up to 100",
