@@ -60,9 +60,12 @@ def _grid(blocks: list[Block]) -> Grid | None:
     dims = tuple(map(len, starts))
     if prod(dims) != len(blocks) or sum(prod(block) for _, block, _ in blocks) != prod(array):
         return None
-    places = [tuple(starts[d].index(start[d]) for d in range(len(array))) for _, _, start in blocks]
     cut = tuple(side for side in dims if side > 1)
-    for grid in (Grid(cut), Grid(cut, column_major=True)) if len(cut) > 1 else ():
+    if len(cut) < 2:
+        return None
+    number = [{start: i for i, start in enumerate(ascending)} for ascending in starts]
+    places = [tuple(number[d][start[d]] for d in range(len(array))) for _, _, start in blocks]
+    for grid in (Grid(cut), Grid(cut, column_major=True)):
         kept = [tuple(p for p, side in zip(place, dims, strict=True) if side > 1) for place in places]
         if [grid.rank(place) for place in kept] == list(range(len(blocks))):
             return grid
