@@ -85,15 +85,14 @@ def _zone(platform: Platform, nranks: int, contention: bool, per_byte: float, la
     if shares:
         links = platform.links(nranks)
         if links.kind in ("mesh", "graph") or (len(set(links.per_byte_ns)) > 1 and links.kind == "fat-tree"):
-            return _routed_zone(links, latency)
+            return _routed_zone(links, latency, _count_cores(platform, nranks), memory)
         topology, count = _topology(platform, links), links.nnodes
         if links.kind == "torus":
             latency_s = _seconds(latency)
-    most = platform.ranks_per_node or nranks
     cluster = {
         "id": "cluster", "prefix": "node-", "suffix": "", "radical": f"0-{count - 1}",
-        "speed": "1Gf", "core": str(max(most, 1)), "bw": bandwidth, "lat": latency_s, **topology,
-        "sharing_policy": "SPLITDUPLEX",
+        "speed": "1Gf", "core": str(_count_cores(platform, nranks)), "bw": bandwidth, "lat": latency_s,
+        **topology, "sharing_policy": "SPLITDUPLEX",
         "loopback_bw": _bandwidth(memory.per_byte_ns), "loopback_lat": _seconds(memory.latency_ns),
     }  # fmt: skip
     attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in cluster.items())
@@ -115,8 +114,13 @@ def _topology(platform: Platform, links: TopologyShape) -> dict[str, str]:
     return {"topology": links.kind.upper().replace("-", "_"), "topo_parameters": parameters}
 
 
-def _routed_zone(links: TopologyShape, latency: float) -> list[str]:
-    """Return hosts with a route for each pair. Raises LimitError for many."""
+def _count_cores(platform: Platform, nranks: int) -> int:
+    """Return how many ranks the fullest node has."""
+    return int(np.bincount(platform.nodes_of(nranks)).max(initial=1))
+
+
+def _routed_zone(links: TopologyShape, latency: float, ncores: int, memory: Segment) -> list[str]:
+    """Return hosts with a route for each pair, and for messages within a node. Raises LimitError for many."""
     if links.nnodes > MAX_ROUTED_NODES:
         raise LimitError(
             f"SimGrid's form of this {links.kind} has a route for each pair of its {links.nnodes} nodes"
@@ -124,12 +128,15 @@ def _routed_zone(links: TopologyShape, latency: float) -> list[str]:
     topology = engine_topology(links)
     pairs = list(combinations(range(links.nnodes), 2))
     pairs += [(b, a) for a, b in pairs]
-    offsets, routes = topology.routes(*(np.array(ends, dtype=np.int64) for ends in zip(*pairs, strict=True)))
+    sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    offsets, routes = topology.routes(sides[:, 0].copy(), sides[:, 1].copy())
     lines = [' <zone id="world" routing="Full">']
-    lines += [f'  <host id="node-{i}" speed="1Gf"/>' for i in range(links.nnodes)]
+    lines += [f'  <host id="node-{i}" speed="1Gf" core="{ncores}"/>' for i in range(links.nnodes)]
     lines += [
+        f'  <link id="within" bandwidth="{_bandwidth(memory.per_byte_ns)}" '
+        f'latency="{_seconds(memory.latency_ns)}" sharing_policy="FATPIPE"/>',
         f'  <link id="latency" bandwidth="{UNLIMITED_BPS:g}Bps" latency="{_seconds(latency)}" '
-        'sharing_policy="FATPIPE"/>'
+        'sharing_policy="FATPIPE"/>',
     ]
     for link in range(topology.count_links()):
         number = links.class_of(link)
@@ -137,6 +144,8 @@ def _routed_zone(links: TopologyShape, latency: float) -> list[str]:
             f'bandwidth="{_bandwidth(links.per_byte_ns[number])}" latency="{_seconds(links.hop_ns[number])}"'
         )
         lines.append(f'  <link id="link-{link}" {speed}/>')
+    for i in range(links.nnodes):
+        lines.append(f'  <route src="node-{i}" dst="node-{i}"><link_ctn id="within"/></route>')
     for (a, b), start, end in zip(pairs, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
         ids = "".join(f'<link_ctn id="link-{link}"/>' for link in routes[start:end].tolist())
         ends = f'src="node-{a}" dst="node-{b}" symmetrical="NO"'

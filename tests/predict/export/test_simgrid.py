@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from scalatrace import Trace
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import SimulateOptions, simulate
 from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
-from scalatrace.predict.export.simgrid_platform import list_unsupported
+from scalatrace.predict.export.simgrid_platform import list_unsupported, platform_xml
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
 from scalatrace.predict.lowering import TraceLowering
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment, TopologyLink
@@ -123,6 +124,24 @@ def test_flows_take_as_long_as_in_simgrid(topology: NetworkTopology, placement: 
     platform = Platform(network=network, interface="unlimited", topology=topology, placement=placement)
     ours = simulate(trace, platform, SimulateOptions(network="flows")).time_ns
     assert simgrid_time_ns(trace, platform, contention=True) == pytest.approx(ours, rel=0.002)
+
+
+@pytest.mark.parametrize("topology", [NetworkTopology("mesh", (2, 1)), NetworkTopology("torus", (2, 1))])
+def test_hosts_have_cores_for_their_ranks(topology: NetworkTopology, tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("a\na\na\nb\n")
+    platform = Platform(topology=topology, placement=f"file:{tmp_path / 'hosts'}").placed(4)
+    text = platform_xml(platform, 4, contention=True)
+    assert set(re.findall(r'core="(\d+)"', text)) == {"3"}
+    assert 'src="node-1" dst="node-1"' in text or "loopback_bw" in text
+
+
+@needs_simgrid
+@pytest.mark.parametrize("topology", [NetworkTopology("mesh", (2, 1)), NetworkTopology("torus", (2, 1))])
+def test_ranks_of_a_node_compute_at_the_same_time(topology: NetworkTopology) -> None:
+    b = Builder(8)
+    trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(1_000_000)))
+    platform = Platform(network=Network((Segment(0, 100.0, 1.0),)), topology=topology, ranks_per_node=4)
+    assert simgrid_time_ns(trace, platform, contention=True) == pytest.approx(1_000_000, rel=0.01)
 
 
 def test_without_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
