@@ -14,6 +14,7 @@ from scalatrace.predict.models.symbols import P
 from scalatrace.predict.platform import Platform, TopologyShape
 from scalatrace.predict.platform.algorithms import algorithm_table
 from scalatrace.predict.platform.engine_arrays import PlatformArrays
+from scalatrace.predict.platform.topology import DIMENSIONS
 
 __all__ = ["TORUS_LINKS", "alltoall_congestion", "alltoall_links", "shared_links_ns", "worst_case"]
 
@@ -22,9 +23,6 @@ TORUS_LINKS = 6
 
 MAX_RANKS = 1024
 """Ranks up to which the executor runs the rounds of a call for its bound."""
-
-DIMENSIONS = 3
-"""Of a torus whose platform does not state them."""
 
 
 def worst_case(platform: Platform) -> sympy.Expr:

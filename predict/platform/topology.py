@@ -24,13 +24,21 @@ OWN_KEYS = {
     "topo_parameters": ("fat-tree", "dragonfly"),
     "nodes": ("graph",),
     "links": ("graph",),
+    "hop_ns": ("torus", "mesh", "fat-tree", "dragonfly", "graph"),
 }
 """Keys of some kinds only."""
+
+_SIZE_KEYS = {
+    "torus": "dims", "mesh": "dims", "fat-tree": "topo_parameters", "dragonfly": "topo_parameters",
+    "graph": "nodes",
+}  # fmt: skip
+"""Key that decides the number of nodes."""
 
 DIMENSIONS = 3
 """Of a torus or mesh whose platform does not state them."""
 MAX_LEVELS = 16
 MAX_NODES = 1 << 26
+MAX_LINKS = 1 << 26
 MAX_VERTICES = 1 << 14
 """Of a graph: the executor keeps a link for each pair."""
 
@@ -92,11 +100,11 @@ class NetworkTopology:
     def __post_init__(self) -> None:
         if self.kind not in TOPOLOGIES:
             raise UsageError(f"kind is {self.kind!r}; known: {', '.join(TOPOLOGIES)}")
-        for key, kinds in OWN_KEYS.items():
-            if self.kind not in kinds and getattr(self, key) != type(self).__dataclass_fields__[key].default:
-                raise UsageError(f"{key} is a key of {' and '.join(kinds)}, not of {self.kind}")
         if not all(0 <= value < math.inf for value in (self.per_byte_ns, self.hop_ns)):
             raise UsageError("per_byte_ns and hop_ns must be 0 or more")
+        for key, kinds in OWN_KEYS.items():
+            if self.kind not in kinds and getattr(self, key) != type(self).__dataclass_fields__[key].default:
+                raise UsageError(f"{key} is a key of {', '.join(kinds)}, not of {self.kind}")
         if self.kind in ("torus", "mesh") and any(dim < 1 for dim in self.dims):
             raise UsageError(f"dims is {list(self.dims)}; each must be 1 or more")
         if self.kind == "fat-tree":
@@ -105,10 +113,8 @@ class NetworkTopology:
             self._dragonfly()
         elif self.kind == "graph":
             self._check_graph()
-        if self.kind != "full" and self.shape(1, 1.0).nnodes > MAX_NODES:
-            raise UsageError(
-                f"{self.kind} with {self.shape(1, 1.0).nnodes} nodes; at most {MAX_NODES} are possible"
-            )
+        if self.kind != "full":
+            self.shape(1, 1.0)  # raises UsageError
 
     def _check_tree(self) -> None:
         if self.topo_parameters:
@@ -141,6 +147,8 @@ class NetworkTopology:
             if name not in reached:
                 why = f"no way leads there from {self.nodes[0]}" if name in linked else "no link names it"
                 raise UsageError(f"node {name}: {why}")
+        if not self.links:
+            raise UsageError("a graph needs links")
 
     def _vertices(self) -> list[str]:
         ends = [name for link in self.links for name in (link.a, link.b)]
@@ -171,12 +179,23 @@ class NetworkTopology:
             per_byte_ns: of links that do not state it: the network's.
 
         Raises:
-            UsageError: it has fewer nodes.
+            UsageError: it has fewer nodes, or more nodes or links than the executor can hold.
         """
         per_byte = self.per_byte_ns or per_byte_ns
         found = self._builders()[self.kind](nnodes, per_byte)
         if found.nnodes < nnodes and nnodes > 1:
-            raise UsageError(f"the topology ({self.kind}) has {found.nnodes} nodes, the run needs {nnodes}")
+            raise UsageError(
+                f"the topology ({self.kind}) has {found.nnodes} nodes, the run needs {nnodes}; "
+                f"change {_SIZE_KEYS[self.kind]}, or put more ranks on a node by ranks_per_node"
+            )
+        for counted, limit, name in (
+            (found.nnodes, MAX_NODES, "nodes"),
+            (_count_links(found), MAX_LINKS, "links"),
+        ):
+            if counted > limit:
+                raise UsageError(
+                    f"the topology ({self.kind}) has {counted} {name}; at most {limit} are possible"
+                )
         return found
 
     def _builders(self) -> dict[str, Callable[[int, float], TopologyShape]]:
@@ -256,6 +275,26 @@ class NetworkTopology:
         return TopologyShape(
             self.kind, len(self.nodes), tuple(ends), tuple(times), hops, 0.0, len(names), tuple(names)
         )
+
+
+def _count_links(shape: TopologyShape) -> int:
+    """Return the number of links, one for each direction; Python integers do not overflow."""
+    if shape.kind in ("torus", "mesh"):
+        return 2 * shape.nnodes * len(shape.numbers)
+    if shape.kind == "graph":
+        return len(shape.numbers)
+    if shape.kind == "dragonfly":
+        groups, chassis, routers, _ = shape.numbers
+        return 2 * shape.nnodes + groups * (chassis * routers * (routers + chassis) + groups)
+    if shape.kind != "fat-tree":
+        return 2 * shape.nnodes
+    levels = len(shape.numbers) // 3
+    downs, ups, cables = (shape.numbers[i * levels : (i + 1) * levels] for i in range(3))
+    total, below = 0, shape.nnodes  # switches of a level, or nodes
+    for down, up, parallel in zip(downs, ups, cables, strict=True):
+        total += 2 * below * up * parallel
+        below = below // down * up
+    return total
 
 
 def _cubic(nnodes: int) -> tuple[int, ...]:
