@@ -255,7 +255,9 @@ class Platform:
     @property
     def shares_links(self) -> bool:
         """Whether messages of different nodes share links."""
-        return self.topology.kind != "full" or (self.interface == "node" and self.ranks_per_node != 1)
+        listed = self.placement.partition(":")[0] in ("file", "trace")
+        one_each = self.ranks_per_node == 1 and not listed
+        return self.topology.kind != "full" or (self.interface == "node" and not one_each)
 
     def links(self, nranks: int) -> TopologyShape:
         """Return the links between the nodes of so many ranks.

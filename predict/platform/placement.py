@@ -68,13 +68,17 @@ def place_ranks(
 
 
 def _of_file(path: str, nranks: int, names: tuple[str, ...]) -> Ints:
-    hosts = [line.split()[0] for line in read_text(Path(path)).splitlines() if line.strip()]
-    if len(hosts) < nranks:
-        raise UsageError(f"{path} has {len(hosts)} hosts, one a line; the run has {nranks} ranks")
-    hosts = hosts[:nranks]
+    numbered = [(i, line.split()) for i, line in enumerate(read_text(Path(path)).splitlines(), 1)]
+    listed = [(i, words[0]) for i, words in numbered if words and not words[0].startswith("#")]
+    if len(listed) < nranks:
+        raise UsageError(
+            f"{path} has {len(listed)} hosts, the run has {nranks} ranks; "
+            "write the host of each rank on a line of its own"
+        )
+    hosts = [host for _, host in listed[:nranks]]
     known = list(names) or list(dict.fromkeys(hosts))
     number = {name: i for i, name in enumerate(known)}
-    for line, host in enumerate(hosts, 1):
+    for line, host in listed[:nranks]:
         if host not in number:
             raise UsageError(
                 f"{path}, line {line}: the topology has no node {host}{did_you_mean(host, known)}"

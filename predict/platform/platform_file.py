@@ -52,9 +52,15 @@ def read_platform(path: str | Path) -> Platform:
     if version != FORMAT:
         raise FormatError(f"format is {version!r}, expected {FORMAT}: not a platform of this version", path)
     try:
-        return _platform(raw)
+        return _platform(_resolve_hosts(raw, Path(path).parent))
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _resolve_hosts(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the table with the path of a file of hosts, which is relative to the platform file's folder."""
+    kind, _, hosts = str(raw.get("placement", "")).partition(":")
+    return {**raw, "placement": f"file:{folder / hosts}"} if kind == "file" and hosts else raw
 
 
 def _examples() -> list[Any]:

@@ -180,6 +180,13 @@ GRAPH = "kind = 'graph'\nnodes = ['a', 'b']\n"
         ("kind = 'dragonfly'\ntopo_parameters = '3,1;2,1;2,1;1'", "topology: topo_parameters: 3 groups need"),
         ("kind = 'torus'\ndims = [0]", "topology: dims is [0]; each must be 1 or more"),
         ("kind = 'torus'\nradix = 4", "topology: radix is a key of fat-tree, not of torus"),
+        ("kind = 'cluster'\nhop_ns = 5", "topology: hop_ns is a key of torus, mesh, fat-tree"),
+        ("kind = 'graph'\nnodes = ['a']", "topology: a graph needs links"),
+        (
+            "kind = 'fat-tree'\ntopo_parameters = '1;4096;67108864;67108864'",
+            "topology: the topology (fat-tree) has 36893488147419103232 links; at most 67108864",
+        ),
+        ("kind = 'torus'\ndims = [400, 400, 400]", "topology: the topology (torus) has 384000000 links"),
         ("kind = 'cluster'\nhop_ns = -1.0", "topology: per_byte_ns and hop_ns must be 0 or more"),
         (GRAPH, "topology: node b: no link names it"),
         (GRAPH + "links = [{a = 'a', b = 's'}, {a = 'b', b = 't'}]", "topology: node b: no way leads there"),
@@ -188,7 +195,7 @@ GRAPH = "kind = 'graph'\nnodes = ['a', 'b']\n"
         (GRAPH + "links = [{a = 'a', b = 'b', per_byte_ns = 1.0, bytes_per_s = 1}]", "topology.links[0]: p"),
         ("kind = 'graph'", "topology: nodes must name each node"),
         ("kind = 'graph'\nnodes = [1]", "topology.nodes is [1]; expected array of texts"),
-        ("kind = 'torus'\ndims = [100000, 100000]", "topology: torus with 10000000000 nodes"),
+        ("kind = 'torus'\ndims = [100000, 100000]", "topology: the topology (torus) has 10000000000 nodes"),
     ],
 )  # fmt: skip
 def test_mistakes_name_the_key(text: str, message: str, tmp_path: Path) -> None:
@@ -235,13 +242,32 @@ def test_placements(tmp_path: Path) -> None:
         ("blocks", "placement is 'blocks'; known: block"),
         ("random:x", "placement is 'random:x'"),
         ("trace", "does not say how many ranks a host had"),
-        ("file:{}", "has 1 hosts, one a line; the run has 2 ranks"),
+        ("file:{}", "has 1 hosts, the run has 2 ranks; write the host of each rank"),
     ],
 )
 def test_wrong_placements(placement: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("a\n")
     with pytest.raises(UsageError, match=re.escape(message)):
         Platform(placement=placement.format(tmp_path / "hosts")).placed(2)
+
+
+def test_hosts_are_beside_the_platform_file(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("a\na\nb\n")
+    (tmp_path / "p.toml").write_text("format = 1\nplacement = 'file:hosts'\n")
+    assert read_platform(tmp_path / "p.toml").placed(3).nodes_of(3).tolist() == [0, 0, 1]
+
+
+def test_lines_of_hosts_count_comments(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("# two hosts\n\na\nx\n")
+    graph = NetworkTopology("graph", nodes=("a", "b"), links=(TopologyLink("a", "b"),))
+    with pytest.raises(UsageError, match="line 4: the topology has no node x"):
+        Platform(topology=graph, placement=f"file:{tmp_path / 'hosts'}").placed(2)
+
+
+def test_a_file_may_put_several_ranks_on_a_node_with_one_interface(tmp_path: Path) -> None:
+    (tmp_path / "hosts").write_text("a\na\nb\nb\n")
+    assert not Platform(interface="node").shares_links
+    assert Platform(interface="node", placement=f"file:{tmp_path / 'hosts'}").shares_links
 
 
 def test_hosts_that_a_graph_does_not_have(tmp_path: Path) -> None:
