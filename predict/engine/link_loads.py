@@ -1,8 +1,9 @@
-"""What messages that are under way together share of the links of a machine.
+"""Loads of links: the least time per byte of messages that are under way together.
 
 An event node stands for one call of all ranks that run it, mostly at about the same time. Messages of
 nonblocking sends up to the next call that waits are a group: each gets, on its busiest link, the part of its
-bytes. For calls at different times (wavefronts) the time is an upper bound.
+bytes. Calls of a node at different times (wavefronts) count as together, different nodes do not: the time may
+be too long or too short.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class GroupMessages:
 
 @dataclass
 class SharedLinks:
-    """The groups of a program, from which loads follow for any platform."""
+    """Sends of a program, grouped by the wait that ends them; gives the loads of links on a platform."""
 
     program: LoweredProgram
     left_out: set[int] = field(default_factory=set)
@@ -119,7 +120,7 @@ class SharedLinks:
             number = lcm(*counts) if counts else 1
             number = number if number <= MAX_MESSAGES else max(counts)
             total = number * sum(
-                int(send.times.sum()) if send.length > 1 else len(send.times) for send in group
+                int(send.times.sum()) if send.length > 1 or number > 1 else len(send.times) for send in group
             )
             if total <= MAX_MESSAGES or not group:
                 return number
