@@ -43,7 +43,14 @@ def traces(body: Body) -> list[Trace]:
 
 
 @pytest.mark.parametrize("larger_last", [False, True])
-@pytest.mark.parametrize(("n", "factor", "constant"), [(33, 5, 0), (97, 20, 100), (101, 1, 2)])
+@pytest.mark.parametrize(
+    ("n", "factor", "constant"),
+    [
+        (33, 5, 0),
+        pytest.param(97, 20, 100, marks=pytest.mark.slow),
+        pytest.param(101, 1, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_result_is_that_of_the_real_run(n: int, factor: int, constant: int, larger_last: bool) -> None:
     body = borders(n, factor, constant, larger_last)
     made = extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
@@ -52,6 +59,7 @@ def test_result_is_that_of_the_real_run(n: int, factor: int, constant: int, larg
     assert made.trace.meta["found-size"] == f"n={n}"
 
 
+@pytest.mark.slow
 def test_remainder_of_one_may_belong_to_the_last_block() -> None:
     """Of 96 points on 3, 4 and 5 columns the last block has one more at most: it may have all the rest."""
     body = borders(96, 20, 100, larger_last=True)
