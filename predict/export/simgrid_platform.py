@@ -106,9 +106,8 @@ def _topology(platform: Platform, links: TopologyShape) -> dict[str, str]:
     if links.kind == "torus":
         parameters = ",".join(map(str, links.numbers))
     elif links.kind == "fat-tree":
-        levels = len(links.numbers) // 3
-        parts = (links.numbers[i * levels : (i + 1) * levels] for i in range(3))
-        parameters = ";".join([str(levels), *(",".join(map(str, part)) for part in parts)])
+        levels = links.levels()
+        parameters = ";".join([str(len(levels[0])), *(",".join(map(str, part)) for part in levels)])
     else:
         parameters = platform.topology.topo_parameters
     return {"topology": links.kind.upper().replace("-", "_"), "topo_parameters": parameters}

@@ -190,7 +190,7 @@ class NetworkTopology:
             )
         for counted, limit, name in (
             (found.nnodes, MAX_NODES, "nodes"),
-            (_count_links(found), MAX_LINKS, "links"),
+            (found.class_starts[-1], MAX_LINKS, "links"),
         ):
             if counted > limit:
                 raise UsageError(
@@ -275,26 +275,6 @@ class NetworkTopology:
         return TopologyShape(
             self.kind, len(self.nodes), tuple(ends), tuple(times), hops, 0.0, len(names), tuple(names)
         )
-
-
-def _count_links(shape: TopologyShape) -> int:
-    """Return the number of links, one for each direction; Python integers do not overflow."""
-    if shape.kind in ("torus", "mesh"):
-        return 2 * shape.nnodes * len(shape.numbers)
-    if shape.kind == "graph":
-        return len(shape.numbers)
-    if shape.kind == "dragonfly":
-        groups, chassis, routers, _ = shape.numbers
-        return 2 * shape.nnodes + groups * (chassis * routers * (routers + chassis) + groups)
-    if shape.kind != "fat-tree":
-        return 2 * shape.nnodes
-    levels = len(shape.numbers) // 3
-    downs, ups, cables = (shape.numbers[i * levels : (i + 1) * levels] for i in range(3))
-    total, below = 0, shape.nnodes  # switches of a level, or nodes
-    for down, up, parallel in zip(downs, ups, cables, strict=True):
-        total += 2 * below * up * parallel
-        below = below // down * up
-    return total
 
 
 def _cubic(nnodes: int) -> tuple[int, ...]:

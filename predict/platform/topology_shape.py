@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 __all__ = ["TopologyShape"]
 
@@ -30,17 +33,14 @@ class TopologyShape:
     nvertices: int = 0
     names: tuple[str, ...] = ()
 
+    @cached_property
+    def class_starts(self) -> tuple[int, ...]:
+        """The first link of each class, and the number of all links, one for each direction."""
+        return (0, *accumulate(self._count_by_class()))
+
     def class_of(self, link: int) -> int:
         """Return the class of a link: index into `per_byte_ns`."""
-        if self.kind == "graph":
-            return link // 2
-        if self.kind == "fat-tree":
-            return self._level(link)[0]
-        if self.kind == "dragonfly" and link >= 2 * self.nnodes:
-            groups, chassis, routers, _ = self.numbers
-            green = 2 * self.nnodes + groups * chassis * routers * routers
-            return 1 if link < green else 2 if link < green + groups * routers * chassis * chassis else 3
-        return 0
+        return bisect_right(self.class_starts, link) - 1
 
     def link_name(self, link: int) -> str:
         """Return what a link connects, in its direction."""
@@ -55,25 +55,36 @@ class TopologyShape:
         if self.kind == "fat-tree":
             return self._tree_link(link)
         if self.kind == "dragonfly" and link >= 2 * self.nnodes:
-            return self._dragonfly_link(link - 2 * self.nnodes)
+            return self._dragonfly_link(link)
         node_name = f"node {link // 2}"
         return _arrow("switch", node_name) if link % 2 else _arrow(node_name, "switch")
 
-    def _level(self, link: int) -> tuple[int, int]:
-        """Return the level of a link in a fat tree, and its number in this."""
+    def _count_by_class(self) -> list[int]:
+        if self.kind in ("torus", "mesh"):
+            return [2 * self.nnodes * len(self.numbers)]
+        if self.kind == "graph":
+            return [2] * (len(self.numbers) // 2)
+        if self.kind == "dragonfly":
+            groups, chassis, routers, _ = self.numbers
+            green, black = groups * chassis * routers * routers, groups * routers * chassis * chassis
+            return [2 * self.nnodes, green, black, groups * groups]
+        if self.kind != "fat-tree":
+            return [2 * self.nnodes]
+        counts, below = [], self.nnodes  # switches of a level, or nodes
+        for down, up, cables in zip(*self.levels(), strict=True):
+            counts.append(2 * below * up * cables)
+            below = below // down * up
+        return counts
+
+    def levels(self) -> tuple[tuple[int, ...], ...]:
+        """Return children, parents and parallel links of the levels of a fat tree."""
         levels = len(self.numbers) // 3
-        downs, ups, cables = (self.numbers[i * levels : (i + 1) * levels] for i in range(3))
-        below, level = math.prod(downs), 0
-        while link >= 2 * below * ups[level] * cables[level]:
-            link -= 2 * below * ups[level] * cables[level]
-            below = below // downs[level] * ups[level]
-            level += 1
-        return level, link
+        return tuple(self.numbers[i * levels : (i + 1) * levels] for i in range(3))
 
     def _tree_link(self, link: int) -> str:
-        levels = len(self.numbers) // 3
-        downs, ups, cables = (self.numbers[i * levels : (i + 1) * levels] for i in range(3))
-        level, link = self._level(link)
+        downs, ups, cables = self.levels()
+        level = self.class_of(link)
+        link -= self.class_starts[level]
         child, port = divmod(link // 2, ups[level] * cables[level])
         scale = math.prod(ups[:level])
         low, high = child % scale, child // scale
@@ -89,17 +100,16 @@ class TopologyShape:
         def name(group: int, one_chassis: int, router: int) -> str:
             return f"router {group}.{one_chassis}.{router}"
 
-        green = groups * chassis * routers * routers
-        if link < green:
+        number = self.class_of(link)
+        link -= self.class_starts[number]
+        if number == 1:
             at, other = divmod(link, routers)
             (group, one), router = divmod(at // routers, chassis), at % routers
             return _arrow(name(group, one, router), name(group, one, other))
-        link -= green
-        if link < groups * routers * chassis * chassis:
+        if number == 2:
             at, other = divmod(link, chassis)
             (group, router), one = divmod(at // chassis, routers), at % chassis
             return _arrow(name(group, one, router), name(group, other, router))
-        link -= groups * routers * chassis * chassis
         return _arrow(f"group {link // groups}", f"group {link % groups}")
 
 

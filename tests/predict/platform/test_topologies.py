@@ -257,6 +257,14 @@ def test_hosts_are_beside_the_platform_file(tmp_path: Path) -> None:
     assert read_platform(tmp_path / "p.toml").placed(3).nodes_of(3).tolist() == [0, 0, 1]
 
 
+@settings(max_examples=100)
+@given(st.one_of(fat_trees(), dragonflies(), graphs()))
+def test_links_have_the_numbers_of_the_executor(topology: NetworkTopology) -> None:
+    shape = topology.shape(1, 1.0)
+    assert shape.class_starts[-1] == engine_topology(shape).count_links()
+    assert len(shape.class_starts) == len(shape.per_byte_ns) + 1
+
+
 def test_lines_of_hosts_count_comments(tmp_path: Path) -> None:
     (tmp_path / "hosts").write_text("# two hosts\n\na\nx\n")
     graph = NetworkTopology("graph", nodes=("a", "b"), links=(TopologyLink("a", "b"),))
