@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ class MessageSizes:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._sizes = np.array([max(datatype.size, 0) for datatype in trace.types] or [0], dtype=np.int64)
-        self._sums: dict[int, tuple[int, int]] = {}
+        self._means: dict[tuple[int, int | None], int] = {}
 
     def sent(self, parameters: Parameters) -> EngineQuantity:
         """Return the bytes of a message that a call sends, puts or gets."""
@@ -79,7 +80,7 @@ class MessageSizes:
         """Return bytes of blocks: one count, or the mean of an array, times one datatype, or each its own."""
         if not names[1].endswith("types"):
             return _product(op_name, self.elements(names[0], counts), self.of_type(types))
-        return np.vectorize(self._mean_block, otypes=[np.int64])(counts, types)
+        return np.vectorize(self._mean, otypes=[np.int64])(counts, types)
 
     def elements(self, name: str, values: Any) -> Any:
         """Return numbers of elements; of an array of counts, their mean."""
@@ -87,23 +88,24 @@ class MessageSizes:
             return np.maximum(values, 0)
         return np.vectorize(self._mean, otypes=[np.int64])(values)
 
-    def _mean(self, index: int) -> int:
-        if index < 0:
-            return 0
-        if index not in self._sums:
-            listed: tuple[int, ...] = self._trace.stored_array(int(index)).values
-            self._sums[index] = sum(max(value, 0) for value in listed), len(listed)
-        total, length = self._sums[index]
-        return -(-total // length) if length else 0
+    def _mean(self, counts: int, types: int | None = None) -> int:
+        """Return the mean of an array of counts, or of the bytes of its blocks; rounded up.
 
-    def _mean_block(self, counts: int, struct: int) -> int:
-        """Return the mean block of an Alltoallw, whose datatypes are stored as members of a struct."""
-        if counts < 0 or not 0 <= struct < len(self._trace.types):
+        Args:
+            counts, types: indices into the tables of the trace; the datatypes of an Alltoallw are the members
+                of one struct.
+        """
+        key = int(counts), None if types is None else int(types)
+        if key not in self._means:
+            self._means[key] = self._compute_mean(*key)
+        return self._means[key]
+
+    def _compute_mean(self, counts: int, types: int | None) -> int:
+        if counts < 0 or not (types is None or 0 <= types < len(self._trace.types)):
             return 0
-        listed = self._trace.stored_array(int(counts)).values
-        blocks = [
-            max(n, 0) * size for n, size in zip(listed, member_sizes(self._trace.types[struct]), strict=False)
-        ]
+        listed = self._trace.stored_array(counts).values
+        sizes = repeat(1) if types is None else member_sizes(self._trace.types[types])
+        blocks = [max(n, 0) * size for n, size in zip(listed, sizes, strict=False)]
         return -(-sum(blocks) // len(blocks)) if blocks else 0
 
 
