@@ -487,9 +487,16 @@ def _leaving_out_smallest(traces: Sequence[Trace], ndims: int = 2) -> NextStep |
 
 
 def _follow_rules(traces: Sequence[Trace], workers: int) -> bool:
-    """Return whether the traces, on a grid of their own, follow rules."""
+    """Return whether the traces, on a grid of their own, follow rules; without advice if they do not."""
     try:
-        model_of(traces, workers=workers)
+        ordered, runs, _ = prepared(traces)
+        foldings = foldings_of(ordered)
+        try:
+            fit_prepared(ordered, runs, workers, False, foldings)
+        except PollingError:
+            return False
+        except ExtrapolationError:
+            return _with_problem_size(ordered, runs, workers, foldings) is not None
     except (ExtrapolationError, InputError):
         return False
     return True

@@ -328,8 +328,8 @@ def _notations(names: Names, borders: Sequence[Sequence[str]]) -> Iterator[list[
     yield [f"({paired})*(r%2==0)", "r%2==1", "r>=2*(P//2)"]
     folded = "r<P-(1<<log2(P))"  # ranks with a partner beyond the largest power of two
     yield [folded, "(r>=P-(1<<log2(P)))*(r<(1<<log2(P)))", "r>=(1<<log2(P))"]
-    paired = "r<2*(P-(1<<log2(P)))"  # ranks that a butterfly on any number of ranks puts together in pairs
-    yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
+    merged = "r<2*(P-(1<<log2(P)))"  # ranks that a butterfly on any number of ranks puts together in pairs
+    yield [f"({merged})*(r%2==0)", f"({merged})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 
 
 def _in_parts(borders: Sequence[Sequence[str]]) -> Iterator[list[str]]:
