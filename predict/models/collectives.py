@@ -4,7 +4,7 @@ For each algorithm there is a formula in alpha, beta, gamma and tau, and the rou
 their message sizes, so that each message takes the parameters of its own protocol range. All ranks start at
 the same time. Formulas are exact for powers of two. Between them trees take at most one round less; recursive
 doubling and halving take more, for the ranks beyond a power of two, which the rounds count. Neighbor exchange
-is a ring on odd numbers of ranks, likewise.
+is a ring on odd numbers of ranks, likewise. Models of binary trees are within a message of the longest path.
 """
 
 from __future__ import annotations
@@ -209,6 +209,41 @@ def _sparbit(s: float, p: int) -> Iterator[ModelRound]:
         yield ModelRound(s * ((p - 1 >> i) - (p - 1 >> i + 1)))
 
 
+def _binary(kind: str, reduces: int = 0) -> Rounds:
+    """The deepest rank's messages, and those that ranks above it send or receive before: about."""
+
+    def rounds(s: float, p: int) -> Iterator[ModelRound]:
+        depth = p.bit_length() - 1
+        lowest = p + 1 - (1 << depth)
+        yield ModelRound(s, depth, reduces * s)
+        yield ModelRound(s, max(depth - 1, lowest.bit_length() - 1), reduces * s, kind)
+
+    return rounds
+
+
+def _split_binary(s: float, p: int) -> Iterator[ModelRound]:
+    """Halves of the message down the tree, then to another rank: about."""
+    yield ModelRound(s / 2, _log(p))
+    yield ModelRound(s / 2, max(_log(p) - 1, 1), kind=SENDS)
+
+
+def _knomial(s: float, p: int) -> Iterator[ModelRound]:
+    """At each distance, ranks send to up to three others."""
+    distance = 1
+    while distance * 4 < p:
+        distance *= 4
+    while distance:
+        yield ModelRound(s)
+        yield ModelRound(s, min(3, (p - 1) // distance) - 1, kind=SENDS)
+        distance //= 4
+
+
+def _scatter_doubling(s: float, p: int) -> Iterator[ModelRound]:
+    """Doubling in place of the ring, on powers of two."""
+    yield from _tree(share=True)(s, p)
+    yield from (_each if p & (p - 1) else _tree)(share=True)(s, p)
+
+
 def _then(*parts: Rounds) -> Rounds:
     return lambda s, p: (step for part in parts for step in part(s, p))
 
@@ -248,11 +283,17 @@ COSTS: dict[str, dict[str, Cost]] = {
         ),
         "chain": Cost((P - 1) * _T, _each()),
         "linear": Cost(_LINEAR, _linear(SENDS)),
+        "scatter_doubling": Cost(2 * _SHARED_TREE, _scatter_doubling),
+        "binary": Cost(LOG * _T + (LOG - 1) * TAU(S), _binary(SENDS)),
+        "split_binary": Cost(LOG * (ALPHA + BETA * S / 2) + (LOG - 1) * TAU(S / 2), _split_binary),
+        "knomial": Cost(LOG / 2 * (_T + 2 * TAU(S)), _knomial),
     },
     "reduce": {
         "binomial": Cost(LOG * _R, _binomial(RECEIVES, 1)),
         "rabenseifner": Cost(2 * _SHARED_TREE + _PART * GAMMA * S, _rabenseifner),
         "linear": Cost(_LINEAR_REDUCE, _linear(RECEIVES, 1)),
+        "chain": Cost((P - 1) * _R, _each(1)),
+        "binary": Cost(LOG * _R + (LOG - 1) * (RHO(S) + GAMMA * S), _binary(RECEIVES, 1)),
     },
     "allreduce": {
         "recursive_doubling": Cost(LOG * _R, _fold(1)),
@@ -282,6 +323,11 @@ COSTS: dict[str, dict[str, Cost]] = {
         "recursive_halving": Cost(_TREE + (P - 1) * GAMMA * S, _recursive_halving),
         "linear": Cost(
             _LINEAR_REDUCE.subs(_WHOLE) + _LINEAR, _then(_whole(_linear(RECEIVES, 1)), _linear(SENDS))
+        ),
+        "ring": Cost((P - 1) * _R, _each(1)),
+        "recursive_doubling": Cost(LOG * _R.subs(_WHOLE), _whole(_fold(1))),
+        "reduce_scatterv": Cost(
+            LOG * _R.subs(_WHOLE) + _LINEAR, _then(_whole(_binomial(RECEIVES, 1)), _linear(SENDS))
         ),
     },
     "scan": {

@@ -12,6 +12,7 @@ from functools import cache
 from itertools import count
 from typing import Any
 
+from scalatrace.errors import UsageError
 from scalatrace.executor import binding
 from scalatrace.executor.operations import COLLECTIVES
 
@@ -52,12 +53,32 @@ def algorithm_table() -> dict[str, dict[str, CollectiveAlgorithm]]:
 
 @dataclass(frozen=True)
 class AlgorithmRule:
-    """The algorithm of a collective operation up to a message size and a number of ranks; None: any."""
+    """The algorithm of those calls of a collective operation that fulfil all conditions.
+
+    Attributes:
+        max_bytes: largest message, as the rules count it; None: any, as of the other limits.
+        max_ranks: largest communicator.
+        max_total_bytes: largest message times ranks.
+        max_bytes_per_rank: largest message over ranks, rounded down.
+        power_of_two: only communicators of so many ranks.
+        blocks: "equal": calls with one size for all ranks; "lists": with a size for each ("Alltoallv"); "": any.
+    """
 
     algorithm: str
     max_bytes: int | None = None
     max_ranks: int | None = None
+    max_total_bytes: int | None = None
+    max_bytes_per_rank: int | None = None
+    power_of_two: bool = False
+    blocks: str = ""
 
+    def __post_init__(self) -> None:
+        if self.blocks not in BLOCKS:
+            raise UsageError(f'blocks is {self.blocks!r}; known: "equal", "lists"')
+
+
+BLOCKS = {"": -1, "equal": 0, "lists": 1}
+"""Of a rule -> number in st_sim.h."""
 
 MAX_BYTES, MAX_RANKS = (1 << 63) - 1, (1 << 31) - 1
 """Largest message and communicator that the executor can represent."""
@@ -81,6 +102,10 @@ DEFAULT_RULES = {
 """Thresholds of MPICH (Thakur, Rabenseifner, Gropp 2005)."""
 
 
+def _limits(rule: AlgorithmRule) -> tuple[int | None, ...]:
+    return rule.max_bytes, rule.max_ranks, rule.max_total_bytes, rule.max_bytes_per_rank
+
+
 class AlgorithmRules:
     """Rules of all collective operations as the executor reads them: those of a platform, then the defaults.
 
@@ -93,17 +118,18 @@ class AlgorithmRules:
             binding.RuleParameters(
                 COLLECTIVES[operation],
                 algorithms[rule.algorithm].number,
-                -1 if rule.max_bytes is None else rule.max_bytes,
-                -1 if rule.max_ranks is None else rule.max_ranks,
+                *(-1 if limit is None else limit for limit in _limits(rule)),
+                rule.power_of_two,
+                BLOCKS[rule.blocks],
             )
             for operation, algorithms in algorithm_table().items()
             for rule in (*rules.get(operation, ()), *DEFAULT_RULES[operation])
         ]
         self.array: Any = (binding.RuleParameters * len(rows))(*rows)
 
-    def choose(self, operation: str, nbytes: int, nranks: int) -> str:
+    def choose(self, operation: str, nbytes: int, nranks: int, lists: bool = False) -> str:
         """Return the algorithm of a call; arguments as of `Platform.algorithm`."""
-        size = min(nbytes, MAX_BYTES), min(nranks, MAX_RANKS)
+        size = min(nbytes, MAX_BYTES), min(nranks, MAX_RANKS), lists
         executor = binding.library()
         number = executor.st_sim_choose_algorithm(self.array, len(self.array), COLLECTIVES[operation], *size)
         name: bytes = executor.st_sim_describe_algorithm(number).name

@@ -180,6 +180,10 @@ class RuleParameters(ctypes.Structure):
         ("algorithm", c_int32),
         ("max_bytes", c_int64),
         ("max_ranks", c_int64),
+        ("max_total_bytes", c_int64),
+        ("max_bytes_a_rank", c_int64),
+        ("power_of_two", c_int32),
+        ("lists", c_int32),
     )
 
 
@@ -333,7 +337,9 @@ def library() -> Any:
     loaded.st_sim_collective_times.restype = None
     loaded.st_sim_describe_algorithm.argtypes = (c_int32,)
     loaded.st_sim_describe_algorithm.restype = AlgorithmRow
-    loaded.st_sim_choose_algorithm.argtypes = (POINTER(RuleParameters), c_int32, c_int32, c_int64, c_int32)
+    loaded.st_sim_choose_algorithm.argtypes = (
+        POINTER(RuleParameters), c_int32, c_int32, c_int64, c_int32, c_int32,
+    )  # fmt: skip
     loaded.st_sim_usable_algorithm.argtypes = (c_int32, c_int32, c_int32)
     loaded.st_sim_schedule.argtypes = (
         c_int32, c_int32, c_int32, c_int64, c_int32, _INT64, _INT64, c_int64, c_void_p,

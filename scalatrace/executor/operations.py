@@ -68,6 +68,7 @@ class Flags(IntEnum):
     IN_TURN = 16384
     OF_WINDOW = 32768
     OF_FILE = 65536
+    BLOCK_LISTS = 131072
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,8 @@ def treatment(name: str) -> Treatment:
         return Treatment(EngineOp.RECV if row.matched else EngineOp.PROBE)
     if row.collective:
         note = _MEANS if row.has_unequal_blocks and row.is_pairwise else ""
-        return Treatment(EngineOp.COLLECTIVE, flags, row.collective, note=note)
+        lists = Flags.BLOCK_LISTS if row.has_unequal_blocks else 0
+        return Treatment(EngineOp.COLLECTIVE, flags | lists, row.collective, note=note)
     if row.meeting is Meeting.SETUP:
         if row.category is Category.WINDOW:
             return Treatment(EngineOp.COLLECTIVE, Flags.FLUSHES, "barrier")

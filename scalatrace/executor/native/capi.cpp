@@ -61,7 +61,7 @@ extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t
         for (int32_t i = 0; i < size; ++i) clocks[i].t = times[i];
         std::unique_ptr<sim::RoundLoads> loads;
         if (network.topology()) loads = std::make_unique<sim::RoundLoads>(*network.topology());
-        sim::run_algorithm(network, loads.get(), {sim::describe_algorithm(algorithm).collective, nbytes, root},
+        sim::run_algorithm(network, loads.get(), {sim::describe_algorithm(algorithm).collective, nbytes, root, false},
                            algorithm, nullptr, clocks);
         std::transform(clocks.begin(), clocks.end(), times, [](const sim::Clock &c) { return c.t; });
     } catch (const std::exception &) {
@@ -72,8 +72,8 @@ extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t
 extern "C" st_sim_algorithm st_sim_describe_algorithm(int32_t algorithm) { return sim::describe_algorithm(algorithm); }
 
 extern "C" int32_t st_sim_choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes,
-                                           int32_t size) {
-    return sim::choose_algorithm(rules, nrules, collective, nbytes, size);
+                                           int32_t size, int32_t lists) {
+    return sim::choose_algorithm(rules, nrules, {collective, nbytes, 0, lists != 0}, size);
 }
 
 extern "C" int32_t st_sim_usable_algorithm(int32_t algorithm, int32_t size, int32_t equal_sizes) {

@@ -206,10 +206,13 @@ class Rounds {
 
 } // namespace
 
-int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes, int32_t size) {
+int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, const Call &call, int32_t size) {
+    const auto within = [](int64_t value, int64_t most) { return most < 0 || value <= most; };
     const auto rule = std::find_if(rules, rules + nrules, [&](const st_sim_rule &each) {
-        return each.collective == collective && (each.max_bytes < 0 || nbytes <= each.max_bytes) &&
-               (each.max_ranks < 0 || size <= each.max_ranks);
+        return each.collective == call.collective && within(call.nbytes, each.max_bytes) &&
+               within(size, each.max_ranks) && within(product(call.nbytes, size), each.max_total_bytes) &&
+               within(call.nbytes / std::max(size, 1), each.max_bytes_a_rank) &&
+               (!each.power_of_two || power_below(size) == size) && (each.lists < 0 || (each.lists != 0) == call.lists);
     });
     return rule == rules + nrules ? -1 : rule->algorithm;
 }
@@ -226,7 +229,7 @@ void run_collective(Network &network, RoundLoads *loads, const Call &call, const
                     std::vector<Clock> &clocks) {
     const auto size = static_cast<int32_t>(clocks.size());
     const st_sim_platform &p = network.platform;
-    const int32_t algorithm = choose_algorithm(p.rules, p.nrules, call.collective, call.nbytes, size);
+    const int32_t algorithm = choose_algorithm(p.rules, p.nrules, call, size);
     if (algorithm < 0) throw std::logic_error("no algorithm of a collective operation");
     run_algorithm(network, loads, call, algorithm, members, clocks);
 }

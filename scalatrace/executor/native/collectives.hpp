@@ -19,10 +19,11 @@ struct Call {
     int32_t collective;
     int64_t nbytes; /* the whole vector of bcast, reduce, allreduce, scan; one rank's block of the others */
     int32_t root;   /* position of the root */
+    bool lists;     /* it has a size for each member, of which nbytes is the mean */
 };
 
 /* Number, in kAlgorithms, of the algorithm in the first rule that holds for a call; -1 where none does. */
-int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes, int32_t size);
+int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, const Call &call, int32_t size);
 
 /* Replace the clocks of the members when they enter by those when they leave. members: their world ranks, or NULL;
  * loads: NULL if links are not shared. */

@@ -825,6 +825,7 @@ void Engine::enter(int32_t r, int32_t request) {
         throw TraceError("members of a communicator make different collective calls, one of them rank " +
                          std::to_string(r));
     meeting.call.collective = node.collective;
+    meeting.call.lists = (node.flags & ST_SIM_BLOCK_LISTS) != 0;
     meeting.call.nbytes = std::max(meeting.call.nbytes, own.nbytes);
     meeting.call.root = std::clamp(own.to.peer, 0, size - 1);
     meeting.entries[position] = rank.clock;

@@ -122,9 +122,9 @@ void Engine::enter_rounds(Group &group, size_t number, int32_t position, int32_t
     const Request &own = requests_[request];
     const st_sim_node &node = program_.nodes[own.node];
     if (call.algorithm < 0) {
-        call.call = {node.collective, size_of_call(node, own.nbytes), std::clamp(own.to.peer, 0, size - 1)};
-        const int32_t chosen =
-            choose_algorithm(platform_.rules, platform_.nrules, node.collective, call.call.nbytes, size);
+        call.call = {node.collective, size_of_call(node, own.nbytes), std::clamp(own.to.peer, 0, size - 1),
+                     (node.flags & ST_SIM_BLOCK_LISTS) != 0};
+        const int32_t chosen = choose_algorithm(platform_.rules, platform_.nrules, call.call, size);
         call.algorithm = usable_algorithm(chosen, size, true);
         call.ranks = ranks;
     } else if (call.call.collective != node.collective) {

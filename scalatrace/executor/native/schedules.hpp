@@ -14,7 +14,7 @@
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005);
  * Bruck et al. (1997) for alltoall and allgather; Hensgen, Finkel, Manber (1988) for the dissemination barrier;
- * Chen et al. (2005) for neighbor exchange; Loch, Koslovski (2021) for Sparbit.
+ * Pjesivac-Grbovic et al. (2007) for the trees and chains of Open MPI; Chen et al. (2005) for neighbor exchange; Loch, Koslovski (2021) for Sparbit.
  */
 #ifndef ST_SIM_SCHEDULES_HPP
 #define ST_SIM_SCHEDULES_HPP
@@ -23,6 +23,7 @@
 #include "sums.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 namespace sim {
@@ -336,15 +337,90 @@ template <class R> void halving_scatter(R &r) {
     f.out([&](int32_t to) { return sizes.blocks(to, 1); });
 }
 
-template <class R> void chain(R &r, int32_t root, bool reduces) {
+/* From the root around to the last member, or from that to the root. */
+template <class R> void chain(R &r, int32_t root, bool reduces, bool up = false) {
     const int32_t p = r.size();
     for (int32_t k = 0; k + 1 < p; ++k)
         r.round([&](int32_t i) {
-            const int32_t v = (i + p - root) % p;
-            return v == k       ? Step{(i + 1) % p, -1, r.sizes().nbytes, false}
-                   : v == k + 1 ? Step{-1, (i + p - 1) % p, 0, reduces}
+            const int32_t v = up ? (root + p - i + p - 1) % p : (i + p - root) % p;
+            const int32_t next = (i + (up ? p - 1 : 1)) % p, before = (i + (up ? 1 : p - 1)) % p;
+            return v == k       ? Step{next, -1, r.sizes().nbytes, false}
+                   : v == k + 1 ? Step{-1, before, 0, reduces}
                                 : Step{};
         });
+}
+
+/* Complete tree of two children: the members of a level, counted from the root, have the children that are once and twice
+ * the level's width after them. A member has its data in round `received`, and sends them to both in the next two. */
+class BinaryTree {
+  public:
+    explicit BinaryTree(int32_t size) : size_(size) {
+        for (int32_t v = 1; v < size; ++v) last_ = std::max(last_, received(v));
+    }
+    int32_t parent(int32_t v) const { return width(v) / 2 - 1 + (v + 1 - width(v)) % (width(v) / 2); }
+    int32_t child(int32_t v, bool first) const {
+        const int64_t c = int64_t{v} + (first ? 1 : 2) * int64_t{width(v)};
+        return c < size_ ? static_cast<int32_t>(c) : -1;
+    }
+    int32_t received(int32_t v) const { /* one round for each level, and one for each second child on the way */
+        const auto bits = static_cast<uint32_t>(v) + 1;
+        return std::bit_width(bits) - 2 + std::popcount(bits) - 1;
+    }
+    int32_t nrounds() const { return last_ + 1; }
+
+  private:
+    static int32_t width(int32_t v) { return power_below(v + 1); }
+    int32_t size_, last_ = -1;
+};
+
+/* nbytes(v): what member v, counted from the root, receives. Upwards, the rounds are those downwards in reverse. */
+template <class R, class F> void binary(R &r, int32_t root, F &&nbytes, bool up = false, bool reduces = false) {
+    const int32_t p = r.size();
+    const BinaryTree tree(p);
+    const auto at = [=](int32_t v) { return (v + root) % p; };
+    for (int32_t k = 0; k < tree.nrounds(); ++k) {
+        const int32_t round = up ? tree.nrounds() - 1 - k : k;
+        r.round([&](int32_t i) {
+            const int32_t v = (i + p - root) % p, received = tree.received(v);
+            const int32_t child =
+                round == received + 1 || round == received + 2 ? tree.child(v, round == received + 1) : -1;
+            const int32_t parent = v > 0 && round == received ? at(tree.parent(v)) : -1;
+            const int32_t below = child < 0 ? -1 : at(child);
+            return up ? Step{parent, below, parent < 0 ? 0 : nbytes(v), reduces}
+                      : Step{below, parent, child < 0 ? 0 : nbytes(child), false};
+        });
+    }
+}
+
+/* Halves go down the two sides of the tree, then pairs of members exchange them. */
+template <class R> void split_binary(R &r) {
+    const int32_t p = r.size(), root = r.root();
+    const auto half = [&](int32_t v) { return r.sizes().parts(v % 2 ? 0 : 1, 1, 2); };
+    binary(r, root, half);
+    r.round([&](int32_t i) {
+        const int32_t v = (i + p - root) % p;
+        if (p % 2 == 0 && v == 0) return Step{(root + p - 1) % p, -1, half(2), false};
+        if (p % 2 == 0 && v == p - 1) return Step{-1, root, 0, false};
+        if (v == 0) return Step{};
+        const int32_t other = ((v % 2 ? v + 1 : v - 1) + root) % p;
+        return Step{other, other, half(v), false};
+    });
+}
+
+/* Tree of a radix: a member sends to radix - 1 others at each distance, the farthest first. */
+template <class R> void knomial(R &r, int32_t root, int32_t radix) {
+    const int32_t p = r.size();
+    int64_t distance = 1;
+    while (distance * radix < p) distance *= radix;
+    for (; distance > 0; distance /= radix)
+        for (int32_t k = 1; k < radix; ++k)
+            r.round([&](int32_t i) {
+                const int64_t v = (i + p - root) % p, low = v % (distance * radix);
+                if (low == 0 && v + k * distance < p)
+                    return Step{static_cast<int32_t>((v + k * distance + root) % p), -1, r.sizes().nbytes, false};
+                if (low == k * distance) return Step{-1, static_cast<int32_t>((v - k * distance + root) % p), 0, false};
+                return Step{};
+            });
 }
 
 template <class R> void scan(R &r) {
@@ -381,9 +457,20 @@ constexpr Algorithm<R> kAlgorithms[] = {
      }},
     {ST_SIM_BCAST, "chain", [](R &r) { chain(r, r.root(), false); }},
     {ST_SIM_BCAST, "linear", [](R &r) { from_root(r, r.root(), vector_size(r)); }},
+    {ST_SIM_BCAST, "scatter_doubling",
+     [](R &r) {
+         down(r, r.root(), part_sizes(r, r.size()));
+         Folded(r).doubling(part_sizes(r, r.size()));
+     },
+     kPowerOfTwo, "scatter_allgather"},
+    {ST_SIM_BCAST, "binary", [](R &r) { binary(r, r.root(), [&](int32_t) { return r.sizes().nbytes; }); }},
+    {ST_SIM_BCAST, "split_binary", [](R &r) { split_binary(r); }},
+    {ST_SIM_BCAST, "knomial", [](R &r) { knomial(r, r.root(), 4); }},
     {ST_SIM_REDUCE, "binomial", [](R &r) { up(r, r.root(), vector_size(r), true); }},
     {ST_SIM_REDUCE, "rabenseifner", [](R &r) { rabenseifner_reduce(r); }},
     {ST_SIM_REDUCE, "linear", [](R &r) { to_root(r, r.root(), vector_size(r), true); }},
+    {ST_SIM_REDUCE, "chain", [](R &r) { chain(r, r.root(), true, true); }},
+    {ST_SIM_REDUCE, "binary", [](R &r) { binary(r, r.root(), [&](int32_t) { return r.sizes().nbytes; }, true, true); }},
     {ST_SIM_ALLREDUCE, "recursive_doubling", [](R &r) { doubling(r, r.sizes().nbytes, true); }},
     {ST_SIM_ALLREDUCE, "rabenseifner", [](R &r) { rabenseifner_allreduce(r); }},
     {ST_SIM_ALLREDUCE, "ring",
@@ -412,6 +499,13 @@ constexpr Algorithm<R> kAlgorithms[] = {
     {ST_SIM_REDUCE_SCATTER, "linear",
      [](R &r) {
          to_root(r, 0, [&](int64_t, int64_t) { return r.sizes().whole(); }, true);
+         from_root(r, 0, block_sizes(r));
+     }},
+    {ST_SIM_REDUCE_SCATTER, "ring", [](R &r) { ring(r, block_sizes(r), r.size() - 1, true); }},
+    {ST_SIM_REDUCE_SCATTER, "recursive_doubling", [](R &r) { doubling(r, r.sizes().whole(), true); }},
+    {ST_SIM_REDUCE_SCATTER, "reduce_scatterv",
+     [](R &r) {
+         up(r, 0, [&](int64_t, int64_t) { return r.sizes().whole(); }, true);
          from_root(r, 0, block_sizes(r));
      }},
     {ST_SIM_SCAN, "recursive_doubling", [](R &r) { scan(r); }},

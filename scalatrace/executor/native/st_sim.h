@@ -101,7 +101,8 @@ enum st_sim_flags {
     ST_SIM_LISTS = 8192,      /* see ST_SIM_NAME */
     ST_SIM_IN_TURN = 16384,   /* threads of a rank take turns in such calls on the communicator `turn` */
     ST_SIM_OF_WINDOW = 32768, /* it uses the window `object` of the communicator `turn`, which threads may share ... */
-    ST_SIM_OF_FILE = 65536    /* ... or the file */
+    ST_SIM_OF_FILE = 65536,   /* ... or the file */
+    ST_SIM_BLOCK_LISTS = 131072 /* a collective call with a size for each member (Alltoallv), not one for all */
 };
 
 /* The computation before an event, by the call before it: a mean, or bins to draw from. */
@@ -175,8 +176,11 @@ struct st_sim_network {
 };
 
 struct st_sim_rule {
-    int32_t collective, algorithm; /* its number in schedules.hpp */
-    int64_t max_bytes, max_ranks;  /* -1: any */
+    int32_t collective, algorithm;             /* its number in schedules.hpp */
+    int64_t max_bytes, max_ranks;              /* -1: any */
+    int64_t max_total_bytes, max_bytes_a_rank; /* bytes times ranks, bytes over ranks; -1: any */
+    int32_t power_of_two;                      /* only of ranks */
+    int32_t lists;                             /* 0: calls with one size, 1: with a size for each member; -1: any */
 };
 
 enum st_sim_topology_kind {
@@ -293,9 +297,10 @@ struct st_sim_step {
 
 ST_SIM_API struct st_sim_algorithm st_sim_describe_algorithm(int32_t algorithm);
 
-/* Number of the algorithm in the first rule that holds for a call of `size` ranks, or -1. */
+/* Number of the algorithm in the first rule that holds for a call of `size` ranks, or -1. lists: whether it has a size
+ * for each member. */
 ST_SIM_API int32_t st_sim_choose_algorithm(const struct st_sim_rule *rules, int32_t nrules, int32_t collective,
-                                           int64_t nbytes, int32_t size);
+                                           int64_t nbytes, int32_t size, int32_t lists);
 
 /* Number of the algorithm that is used where a call does not fulfil the condition of one. */
 ST_SIM_API int32_t st_sim_usable_algorithm(int32_t algorithm, int32_t size, int32_t equal_sizes);
