@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
+from scalatrace.predict.calibrate.collectives import CollectiveTime, collective_times, fit_rules
 from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
-from scalatrace.predict.calibrate.typical import by_size, series, typical
+from scalatrace.predict.calibrate.typical import series
 from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
+from scalatrace.predict.platform.library_rules import recorded_rules
 from scalatrace.stats.piecewise import fit_piecewise
 
-__all__ = ["Calibration", "CollectiveTime", "cluster_of", "fit_archive", "kernels_of"]
+__all__ = ["Calibration", "cluster_of", "fit_archive", "kernels_of"]
 
 MAX_HOSTS_NAMED = 4
 
@@ -26,22 +28,12 @@ MAX_ERROR, MAX_WORST_ERROR = 0.1, 0.5
 
 
 @dataclass(frozen=True)
-class CollectiveTime:
-    """The median duration of a collective operation, of its slowest rank."""
-
-    operation: str
-    ranks: int
-    nbytes: int
-    median_ns: float
-
-
-@dataclass(frozen=True)
 class Calibration:
     """A platform and what it was fitted to.
 
     Attributes:
         fits: by level, "memory" and "network".
-        collectives: measured times; the platform has the default algorithms.
+        collectives: measured times, and those that the platform predicts by the rules of the measured MPI.
     """
 
     platform: Platform
@@ -49,8 +41,11 @@ class Calibration:
     collectives: tuple[CollectiveTime, ...]
 
 
-def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
+def fit_archive(archive: Archive, name: str = "calibrated", rules: bool = False) -> Calibration:
     """Fit a platform.
+
+    Args:
+        rules: fit rules for algorithms of collective operations, too, for the measured number of ranks.
 
     On one node there are no messages between nodes: `network` then has the parameters within the node, and
     all ranks are on one node.
@@ -67,6 +62,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         name=name,
         description=_description(archive),
         source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
+        mpi=recorded_rules(_mpi(archive)).name,
         thread_level=str(archive.metadata.get("thread_level", "")),
         doubts="; ".join(text for level, fit in fits.items() for text in _doubts(level, fit)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
@@ -77,7 +73,11 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         matching=MatchingCost(round(_per_entry_ns(archive, levels[-1]), 3)),
         strided=StridedCost(round(_per_byte_ns(archive.of("pack")), 6)),
     )
-    return Calibration(platform, fits, _collectives(archive.of("collective")))
+    times = collective_times(archive.of("collective"), platform)
+    if rules:
+        platform = replace(platform, collectives=fit_rules(times))
+        times = collective_times(archive.of("collective"), platform)
+    return Calibration(platform, fits, times)
 
 
 def _doubts(level: str, fit_: NetworkFit) -> Iterator[str]:
@@ -93,9 +93,13 @@ def _doubts(level: str, fit_: NetworkFit) -> Iterator[str]:
 def _description(archive: Archive) -> str:
     hosts: Mapping[str, Mapping[str, object]] = archive.metadata.get("hosts", {})
     processors = sorted({str(facts.get("processor", "unknown processor")) for facts in hosts.values()})
-    mpi = str(archive.metadata.get("versions", {}).get("mpi", "unknown MPI")).split(",")[0]
+    mpi = _mpi(archive).split(",")[0]
     named = ", ".join(sorted(hosts)) if len(hosts) <= MAX_HOSTS_NAMED else f"{len(hosts)} hosts"
     return f"{named or 'unknown host'}: {', '.join(processors)}; {mpi}"
+
+
+def _mpi(archive: Archive) -> str:
+    return str(archive.metadata.get("versions", {}).get("mpi", "unknown MPI"))
 
 
 def _ranks_per_node(archive: Archive) -> int:
@@ -114,14 +118,6 @@ def _per_entry_ns(archive: Archive, level: str) -> float:
     if len(entries) < 2:
         return 0.0
     return fit_piecewise(entries, times, "ordinary", max_breakpoints=0).pieces[0].slope
-
-
-def _collectives(measurements: Sequence[Measurement]) -> tuple[CollectiveTime, ...]:
-    times = []
-    for name, ranks in sorted({(m.name, m.params.get("ranks", 0)) for m in measurements}):
-        matching = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
-        times += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(matching).items()]
-    return tuple(times)
 
 
 def kernels_of(archives: Sequence[Archive]) -> KernelModels:

@@ -182,7 +182,8 @@ class LoweredCollectives:
             everyone = len(members) == self._nranks
             root = members[shape.root] if everyone else shape.root
             return [CollectiveAction(shape._replace(root=root), None if everyone else tuple(members))]
-        rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks)
+        lists = shape.sends is not None or shape.recvs is not None or shape.operation.endswith("v")
+        rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks, lists)
         algorithm = used_algorithm(rule, shape)
         self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
         tag = self._messages.tag(call, 0, "collective")

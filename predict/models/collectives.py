@@ -301,6 +301,7 @@ COSTS: dict[str, dict[str, Cost]] = {
         "ring": Cost(
             2 * (P - 1) * ALPHA + 2 * _PART * BETA * S + _PART * GAMMA * S, _each(1, share=True, passes=2)
         ),
+        "linear": Cost(_LINEAR_REDUCE + _LINEAR, _then(_linear(RECEIVES, 1), _linear(SENDS))),
         "reduce_bcast": Cost(LOG * (_R + _T), _then(_binomial(RECEIVES, 1), _binomial(SENDS))),
     },
     "gather": {"binomial": Cost(_TREE, _tree()), "linear": Cost(_LINEAR_RECEIVE, _linear(RECEIVES))},

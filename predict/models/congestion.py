@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-
-import numpy as np
 import sympy  # type: ignore[import-untyped]
 
 from scalatrace.errors import UsageError
-from scalatrace.executor import binding
-from scalatrace.executor.fields import pointer
 from scalatrace.predict.models.symbols import P
 from scalatrace.predict.platform import Platform, TopologyShape
 from scalatrace.predict.platform.algorithms import algorithm_table
-from scalatrace.predict.platform.engine_arrays import PlatformArrays
+from scalatrace.predict.platform.collective_times import collective_ns
 from scalatrace.predict.platform.topology import DIMENSIONS
 
 __all__ = ["TORUS_LINKS", "alltoall_congestion", "alltoall_links", "shared_links_ns", "worst_case"]
@@ -73,22 +68,18 @@ def shared_links_ns(
     Ranks are placed as the platform says. None: there are no links to share, the topology has fewer nodes,
     or there are more than MAX_RANKS ranks.
     """
-    row = algorithm_table().get(operation, {}).get(algorithm)
-    if row is None or not platform.shares_links or not 1 < nranks <= MAX_RANKS:
+    known = algorithm in algorithm_table().get(operation, {})
+    if not known or not platform.shares_links or not 1 < nranks <= MAX_RANKS:
         return None
     try:
         placed = platform.placed(nranks)
-        shapes = None, placed.links(nranks)
+        shape = placed.links(nranks)
     except UsageError:
         return None
-    ends = []
-    for shape in shapes:
-        arrays, times = PlatformArrays(placed, shape), np.zeros(nranks, dtype=np.int64)
-        binding.library().st_sim_collective_times(
-            ctypes.byref(arrays.struct), row.number, nbytes, 0, nranks, pointer(times, ctypes.c_int64)
-        )
-        ends.append(int(times.max()))
-    return max(ends[1] - ends[0], 0) / binding.PS
+    alone_ns, shared_ns = (
+        collective_ns(placed, operation, algorithm, nbytes, nranks, links) for links in (None, shape)
+    )
+    return max(shared_ns - alone_ns, 0.0)
 
 
 def alltoall_links(k: float) -> float:

@@ -1,4 +1,4 @@
-"""Algorithms of collective operations, and which are used where a platform names none.
+"""Algorithms of collective operations, rules that choose them, and the rules where a platform has none.
 
 The message size that a rule counts is the number of bytes that one rank contributes or receives: the whole
 vector of Bcast, Reduce, Allreduce and Scan, one rank's block of the others (their mean, where they differ).
@@ -61,7 +61,7 @@ class AlgorithmRule:
         max_total_bytes: largest message times ranks.
         max_bytes_per_rank: largest message over ranks, rounded down.
         power_of_two: only communicators of so many ranks.
-        blocks: "equal": calls with one size for all ranks; "lists": with a size for each ("Alltoallv"); "": any.
+        blocks: "equal": calls with one size for all ranks; "lists": with a size for each; "": any.
     """
 
     algorithm: str
@@ -83,7 +83,7 @@ BLOCKS = {"": -1, "equal": 0, "lists": 1}
 MAX_BYTES, MAX_RANKS = (1 << 63) - 1, (1 << 31) - 1
 """Largest message and communicator that the executor can represent."""
 
-DEFAULT_RULES = {
+DEFAULT_RULES: Mapping[str, tuple[AlgorithmRule, ...]] = {
     "barrier": (AlgorithmRule("dissemination"),),
     "bcast": (
         AlgorithmRule("binomial", 12288),
@@ -107,13 +107,13 @@ def _limits(rule: AlgorithmRule) -> tuple[int | None, ...]:
 
 
 class AlgorithmRules:
-    """Rules of all collective operations as the executor reads them: those of a platform, then the defaults.
+    """Rules of all collective operations as the executor reads them: lists of rules, then the defaults.
 
     Attributes:
         array: of all rules; the first one that holds for a call counts.
     """
 
-    def __init__(self, rules: Mapping[str, Sequence[AlgorithmRule]]) -> None:
+    def __init__(self, *lists: Mapping[str, Sequence[AlgorithmRule]]) -> None:
         rows = [
             binding.RuleParameters(
                 COLLECTIVES[operation],
@@ -123,7 +123,8 @@ class AlgorithmRules:
                 BLOCKS[rule.blocks],
             )
             for operation, algorithms in algorithm_table().items()
-            for rule in (*rules.get(operation, ()), *DEFAULT_RULES[operation])
+            for rules in (*lists, DEFAULT_RULES)
+            for rule in rules.get(operation, ())
         ]
         self.array: Any = (binding.RuleParameters * len(rows))(*rows)
 

@@ -24,6 +24,7 @@ from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.platform.algorithms import AlgorithmRule, AlgorithmRules, algorithm_table
+from scalatrace.predict.platform.library_rules import LibraryRules, recorded_rules, rules_of_library
 from scalatrace.predict.platform.placement import check_placement, place_ranks
 from scalatrace.predict.platform.topology import FULL, NetworkTopology
 from scalatrace.predict.platform.topology_shape import TopologyShape
@@ -169,10 +170,14 @@ class Platform:
             other (LogGP); "node": also, the ranks of a node share its links, as in the topology "cluster";
             "unlimited": no message waits for others of its rank.
         reduce_per_byte_ns: of the operator of a reduction.
-        collectives: by operation in lower case ("allreduce"), the first rule that holds counts.
+        mpi: library whose rules choose algorithms of collectives ("openmpi-5.0", "mpich", "thakur"); "": the
+            one that the trace was recorded with.
+        collectives: rules before those of the library, by operation in lower case ("allreduce"); the first
+            one that holds counts.
         measured_up_to_bytes: largest message of the measurements; 0: not known.
         checks: runs that were predicted and measured here; intervals of predictions follow from them.
         node_numbers: [nranks] node of each rank, of a platform that `placed` returned.
+        recorded_mpi: text of MPI_Get_library_version of the trace, of a platform that `placed` returned.
     """
 
     name: str = "unnamed"
@@ -190,13 +195,17 @@ class Platform:
     matching: MatchingCost = MatchingCost()
     strided: StridedCost = StridedCost()
     topology: NetworkTopology = field(default=FULL)
+    mpi: str = ""
     collectives: Mapping[str, tuple[AlgorithmRule, ...]] = field(default_factory=dict)
     measured_up_to_bytes: int = 0
     checks: tuple[PlatformCheck, ...] = ()
     node_numbers: Ints | None = field(default=None, compare=False, repr=False, metadata={"file": False})
+    recorded_mpi: str = field(default="", compare=False, repr=False, metadata={"file": False})
 
     def __post_init__(self) -> None:
         check_placement(self.placement)
+        if self.mpi:
+            rules_of_library(self.mpi)
         if self.interface not in INTERFACES:
             raise UsageError(f"interface is {self.interface!r}; known: {', '.join(INTERFACES)}")
         if self.thread_level not in ("", *THREAD_LEVELS):
@@ -219,20 +228,28 @@ class Platform:
 
     @cached_property
     def rules(self) -> AlgorithmRules:
-        """The rules of `collectives` and the default ones."""
-        return AlgorithmRules(self.collectives)
+        """The rules of `collectives`, of the MPI library, and the default ones."""
+        return AlgorithmRules(self.collectives, self.library_rules.collectives)
+
+    @property
+    def library_rules(self) -> LibraryRules:
+        """The rules of the MPI library."""
+        return rules_of_library(self.mpi) if self.mpi else recorded_rules(self.recorded_mpi)
 
     def placed(self, nranks: int, meta: Mapping[str, str] | None = None) -> Platform:
-        """Return the platform with the nodes of so many ranks; `meta`: header of their trace.
+        """Return the platform with the nodes of so many ranks; `meta`: header of their trace, with its MPI.
 
         Raises:
             UsageError: the ranks cannot be placed as `placement` says.
         """
-        if self.placement == "block" or (self.node_numbers is not None and len(self.node_numbers) == nranks):
+        recorded_mpi = (meta or {}).get("mpi", self.recorded_mpi)
+        numbers = self.node_numbers
+        if self.placement != "block" and (numbers is None or len(numbers) != nranks):
+            nodes = self.topology.nodes
+            numbers = place_ranks(self.placement, nranks, self.ranks_per_node, meta or {}, nodes)
+        if numbers is self.node_numbers and recorded_mpi == self.recorded_mpi:
             return self
-        topology = self.topology
-        numbers = place_ranks(self.placement, nranks, self.ranks_per_node, meta or {}, topology.nodes)
-        return replace(self, node_numbers=numbers)
+        return replace(self, node_numbers=numbers, recorded_mpi=recorded_mpi)
 
     def nodes_of(self, nranks: int) -> Ints:
         """Return the node of each rank."""
@@ -275,12 +292,13 @@ class Platform:
         within_node = self.memory is not None and self.node_of(a) == self.node_of(b)
         return self.memory if within_node and self.memory is not None else self.network
 
-    def algorithm(self, operation: str, nbytes: int, nranks: int) -> str:
+    def algorithm(self, operation: str, nbytes: int, nranks: int, lists: bool = False) -> str:
         """Return the algorithm of a collective operation.
 
         Args:
             operation: in lower case, without `MPI_` ("allreduce").
             nbytes: of the message that the operation's rules count; see `algorithms.py`.
             nranks: size of the communicator.
+            lists: whether ranks have sizes of their own ("Alltoallv"), of which `nbytes` is the mean.
         """
-        return self.rules.choose(operation, nbytes, nranks)
+        return self.rules.choose(operation, nbytes, nranks, lists)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import fields
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 import tomlkit
 import tomlkit.items
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import parse_toml, read_text, write_file
-from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
     MatchingCost,
     Network,
@@ -22,6 +21,7 @@ from scalatrace.predict.platform.model import (
     Segment,
     StridedCost,
 )
+from scalatrace.predict.platform.table_objects import as_list, as_table, object_of, read_rules
 from scalatrace.predict.platform.topology import NetworkTopology, TopologyLink
 from scalatrace.spelling import did_you_mean
 
@@ -29,10 +29,6 @@ __all__ = ["FORMAT", "add_check", "example_names", "platform_text", "read_platfo
 
 FORMAT = 1
 """Version of the file."""
-
-T = TypeVar("T")
-
-_TYPES: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool, "str": str}
 
 
 def example_names() -> list[str]:
@@ -86,100 +82,37 @@ def _platform(raw: dict[str, Any]) -> Platform:
             parts[key] = _network(raw.pop(key), key)
     for key, kind in (("matching", MatchingCost), ("strided", StridedCost)):
         if key in raw:
-            parts[key] = _of(kind, raw.pop(key), key)
+            parts[key] = object_of(kind, raw.pop(key), key)
     if "topology" in raw:
         parts["topology"] = _topology(raw.pop("topology"))
     if "collectives" in raw:
-        table = _table(raw.pop("collectives"), "collectives")
-        parts["collectives"] = {
-            name: tuple(
-                _of(AlgorithmRule, rule, f"collectives.{name}[{i}]")
-                for i, rule in enumerate(_list(rules, name))
-            )
-            for name, rules in table.items()
-        }
+        parts["collectives"] = read_rules(raw.pop("collectives"))
     if "checks" in raw:
-        listed = enumerate(_list(raw.pop("checks"), "checks"))
-        parts["checks"] = tuple(_of(PlatformCheck, check, f"checks[{i}]") for i, check in listed)
-    return _of(Platform, raw, "", parts)
-
-
-def _rules(raw: object, where: str) -> tuple[AlgorithmRule, ...]:
-    return tuple(_of(AlgorithmRule, rule, f"{where}[{i}]") for i, rule in enumerate(_list(raw, where)))
+        listed = enumerate(as_list(raw.pop("checks"), "checks"))
+        parts["checks"] = tuple(object_of(PlatformCheck, check, f"checks[{i}]") for i, check in listed)
+    return object_of(Platform, raw, "", parts)
 
 
 def _network(raw: object, where: str) -> Network:
-    table = dict(_table(raw, where))
-    segments = _list(table.pop("segments", [{}]), f"{where}.segments")
-    listed = tuple(_of(Segment, segment, f"{where}.segments[{i}]") for i, segment in enumerate(segments))
-    return _of(Network, table, where, {"segments": listed})
+    table = dict(as_table(raw, where))
+    segments = as_list(table.pop("segments", [{}]), f"{where}.segments")
+    listed = tuple(
+        object_of(Segment, segment, f"{where}.segments[{i}]") for i, segment in enumerate(segments)
+    )
+    return object_of(Network, table, where, {"segments": listed})
 
 
 def _topology(raw: object) -> NetworkTopology:
-    table = dict(_table(raw, "topology"))
-    links = enumerate(_list(table.pop("links", []), "topology.links"))
-    listed = tuple(_of(TopologyLink, link, f"topology.links[{i}]") for i, link in links)
-    return _of(NetworkTopology, table, "topology", {"links": listed})
-
-
-def _table(raw: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(raw, dict):
-        raise UsageError(f"{where} must be a table")
-    return raw
-
-
-def _list(raw: object, where: str) -> list[Any]:
-    if not isinstance(raw, list):
-        raise UsageError(f"{where} must be an array of tables: write [[{where}]]")
-    return raw
-
-
-def _of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] = {}) -> T:
-    """Make an object from a table; `parts`: attributes that are read already."""
-    table = _table(raw, where)
-    types = get_type_hints(kind)
-    known = fields(kind)  # type: ignore[arg-type]
-    members = [m.name for m in known if m.name not in parts and m.metadata.get("file", True)]
-    prefix = f"{where}." if where else ""
-    for key, value in table.items():
-        if key not in members:
-            hint = did_you_mean(key, members, likeness=0.5) or f"; known: {', '.join(members)}"
-            raise UsageError(f"{prefix}{key}: unknown key{hint}")
-        _check(value, types[key], prefix + key)
-    for member in known:
-        if member.name in members and member.name not in table and _is_required(member):
-            raise UsageError(f"{prefix}{member.name} is missing")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
-    try:
-        return kind(**values, **parts)
-    except UsageError as error:
-        raise UsageError(f"{where}: {error}" if where else str(error)) from None
-
-
-def _is_required(member: Field[Any]) -> bool:
-    return member.default is MISSING and member.default_factory is MISSING
-
-
-def _check(value: object, kind: Any, where: str) -> None:
-    """Raise UsageError unless a value from the file has the type of its attribute."""
-    name = getattr(kind, "__name__", str(kind))
-    if name == "tuple":
-        item_type, items = (str, "texts") if "str" in str(kind) else (int, "integers")
-        fits = isinstance(value, list) and all(type(item) is item_type for item in value)
-        name = f"array of {items}"
-    else:
-        base = "int" if "int" in str(kind) else name
-        expected = _TYPES.get(base, ())
-        fits = isinstance(value, expected) and (base == "bool" or not isinstance(value, bool))
-        name = {"int": "integer", "float": "number", "str": "text", "bool": "true or false"}.get(base, base)
-    if not fits:
-        raise UsageError(f"{where} is {value!r}; expected {name}")
+    table = dict(as_table(raw, "topology"))
+    links = enumerate(as_list(table.pop("links", []), "topology.links"))
+    listed = tuple(object_of(TopologyLink, link, f"topology.links[{i}]") for i, link in links)
+    return object_of(NetworkTopology, table, "topology", {"links": listed})
 
 
 _COMMENTS = {
     "network": "Messages between nodes. Times in ns, sizes in bytes; a segment starts at `from_bytes`.",
     "memory": "Messages within a node.",
-    "collectives": "The first rule that holds is used, then the thresholds of MPICH.",
+    "collectives": "The first rule that holds is used, then those of `mpi`.",
 }
 
 

@@ -71,6 +71,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--collectives", type=int, default=12, metavar="N", help="sizes of collectives (default: 12; 0: none)"
     )
     parser.add_argument(
+        "--fit-rules", action="store_true",
+        help="also fit rules for algorithms of collectives on so many ranks, where measured times are nearer "
+        "to another algorithm than to that of the MPI library",
+    )  # fmt: skip
+    parser.add_argument(
         "--thread-level",
         choices=THREAD_LEVELS,
         help="of MPI, as your programs start it: C programs mostly `single`, mpi4py `multiple` (default)",
@@ -158,7 +163,7 @@ def _fit_archives(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.platform import write_platform
     from scalatrace.report.predictions.calibration import CalibrationReporter
 
-    calibration = fit_archive(archives[0], args.name)
+    calibration = fit_archive(archives[0], args.name, args.fit_rules)
     kernels = kernels_of(archives) if args.kernels else None
     cluster = cluster_of(archives) if args.cluster else None
     write_platform(args.output, calibration.platform)

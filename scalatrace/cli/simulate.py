@@ -86,6 +86,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "file:HOSTS (one host a line) or trace (as many ranks on a node as on a host of the recorded run)",
     )  # fmt: skip
     parser.add_argument(
+        "--mpi", metavar="NAME",
+        help="library whose rules choose the algorithms of collective operations, in place of the platform's "
+        "or of the recorded one: openmpi, mpich, openmpi-5.0.8, ..., or thakur",
+    )  # fmt: skip
+    parser.add_argument(
         "--polls", choices=("wait", "work"), default="wait",
         help="what calls such as MPI_Test do that find nothing: wait for messages (default), or take their "
         "recorded time, as in programs that work between them",
@@ -132,6 +137,8 @@ def run(args: argparse.Namespace) -> int:
     platform = read_platform(args.platform)
     if args.placement is not None:
         platform = replace(platform, placement=args.placement)
+    if args.mpi is not None:
+        platform = replace(platform, mpi=args.mpi)
     _check_measured(args)
     trace = read_trace(args.trace, args)
     if args.csv and factors:
@@ -162,10 +169,10 @@ def _check_measured(args: argparse.Namespace) -> None:
     if not args.measured > 0:
         raise UsageError("--measured: the run time must be above 0 s")
     changed = args.cluster or args.kernels or args.compute_scale != 1 or args.polls != "wait"
-    changed = changed or args.network or args.placement
+    changed = changed or args.network or args.placement or args.mpi
     if args.engine == "simgrid" or changed:
         options = (
-            "--engine simgrid, --cluster, --kernels, --network, --placement, --polls and --compute-scale"
+            "--engine simgrid, --cluster, --kernels, --network, --placement, --mpi, --polls, --compute-scale"
         )
         raise UsageError(f"--measured checks the prediction without options; leave out {options}")
     if not Path(args.platform).is_file():

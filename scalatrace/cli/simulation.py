@@ -124,6 +124,7 @@ class Simulated:
             "notes": self._simulator.program.notes
             | self._part_note()
             | self._thread_note()
+            | self._collective_note()
             | self._platform_note(),
         }
 
@@ -145,6 +146,19 @@ class Simulated:
         texts += [unused_note(self._platform, self._trace, largest, shared)]
         note = "; ".join(filter(None, texts))
         return {"platform": note} if note else {}
+
+    def _collective_note(self) -> dict[str, str]:
+        """A note on the library whose rules choose algorithms, if there are collective calls."""
+        from scalatrace.operations import operation
+
+        if not any(operation(op.name).collective for op in self._trace.ops):
+            return {}
+        rules = self._platform.library_rules
+        of_platform = "of the platform" if self._platform.mpi else "of the recorded MPI"
+        if not rules.library:
+            chosen = "" if self._platform.mpi else ", since there are no rules of the recorded MPI"
+            return {"collectives": f"algorithms by the rules of {rules.source}{chosen}"}
+        return {"collectives": f"algorithms by the rules {of_platform}: {rules.library} {rules.versions}"}
 
     def _thread_note(self) -> dict[str, str]:
         """A note if MPI has another thread level in the program than in the measurements of the platform."""

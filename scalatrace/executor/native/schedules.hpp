@@ -475,6 +475,7 @@ constexpr Algorithm<R> kAlgorithms[] = {
     {ST_SIM_ALLREDUCE, "rabenseifner", [](R &r) { rabenseifner_allreduce(r); }},
     {ST_SIM_ALLREDUCE, "ring",
      [](R &r) { ring(r, part_sizes(r, r.size()), 0, true), ring(r, part_sizes(r, r.size()), 1, false); }},
+    {ST_SIM_ALLREDUCE, "linear", [](R &r) { to_root(r, 0, vector_size(r), true), from_root(r, 0, vector_size(r)); }},
     {ST_SIM_ALLREDUCE, "reduce_bcast", [](R &r) { up(r, 0, vector_size(r), true), down(r, 0, vector_size(r)); }},
     {ST_SIM_GATHER, "binomial", [](R &r) { up(r, r.root(), block_sizes(r), false); }, kEqualSizes, "linear"},
     {ST_SIM_GATHER, "linear", [](R &r) { to_root(r, r.root(), block_sizes(r), false); }},

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import log
+from statistics import median
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.predictions.columns import SEGMENTS
+from scalatrace.report.predictions.columns import MEASURED_COLLECTIVES, SEGMENTS
 from scalatrace.report.style import DIM, duration, number, percent, text_table
 
 _LEVELS = {"memory": "messages within a node", "network": "messages between nodes"}
@@ -35,8 +37,19 @@ class CalibrationReporter:
             f"strided datatypes: {platform['strided']['per_byte_ns']:.3f} ns per byte"
         )
         if self.facts["collectives"]:
-            count = number(len(self.facts["collectives"]))
-            console.print(Text(f"collectives: {count} medians, in --json and the archive", style=DIM))
+            self._collectives(console)
+
+    def _collectives(self, console: Console) -> None:
+        """Print where measured times of collective operations are farthest from the predicted ones."""
+        times = self.facts["collectives"]
+        names = list(dict.fromkeys(time["operation"] for time in times))
+        of_each = ([time for time in times if time["operation"] == name] for name in names)
+        console.print(
+            text_table(MEASURED_COLLECTIVES, map(_farthest, of_each), title="collective operations")
+        )
+        rules = f"algorithms by the rules of {self.facts['platform']['mpi']}"
+        text = f"{rules}; --json has all {number(len(times))} times"
+        console.print(Text(text, style=DIM), soft_wrap=True)
 
     def _network(self, console: Console, level: str, fit: Mapping[str, Any]) -> None:
         network = fit["network"]
@@ -49,6 +62,18 @@ class CalibrationReporter:
             f"{protocol}; predicted within {percent(fit['error'])} (median of {fit['sizes']} sizes), "
             f"{percent(fit['worst_error'])} at worst"
         )
+
+
+def _farthest(times: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the time that differs most from its prediction, and the median ratio of all sizes."""
+    ratios = [_ratio(time["median_ns"], time["predicted_ns"]) for time in times]
+    time, ratio = max(zip(times, ratios, strict=True), key=lambda pair: abs(log(pair[1])))
+    nearest = "" if time["nearest"] == time["algorithm"] else time["nearest"]
+    return {**time, "ratio": ratio, "median_ratio": median(ratios), "nearest": nearest}
+
+
+def _ratio(measured_ns: float, predicted_ns: float) -> float:
+    return max(measured_ns, 1.0) / max(predicted_ns, 1.0)
 
 
 def _segment(segment: Mapping[str, Any]) -> dict[str, Any]:

@@ -195,6 +195,21 @@ RUNS = CommandTable(
     ),
 )
 
+MEASURED_COLLECTIVES = CommandTable(
+    "collective operation, at the size where measured and predicted time differ most",
+    (
+        TableColumn("operation", "operation"),
+        TableColumn("ranks", "ranks", "count"),
+        TableColumn("median_ratio", "measured / predicted", "ratio", "median of all sizes"),
+        TableColumn("nbytes", "farthest at", "bytes"),
+        TableColumn("median_ns", "measured", "ns"),
+        TableColumn("predicted_ns", "predicted", "ns"),
+        TableColumn("ratio", "ratio", "ratio", "of both"),
+        TableColumn("algorithm", "algorithm", meaning="that the rules choose"),
+        TableColumn("nearest", "nearest", meaning="another algorithm whose time is nearer"),
+    ),
+)
+
 SEGMENTS = CommandTable(
     "segment of message sizes",
     (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from scalatrace.predict.calibrate.plan import Settings, largest, log_uniform, pl
 from scalatrace.predict.calibrate.typical import typical
 from scalatrace.predict.calibrate.workloads import draw_calls
 from scalatrace.predict.platform import Network, Segment, read_platform, write_platform
+from scalatrace.predict.platform.collective_times import collective_ns
 
 TRUE = Network(
     (
@@ -103,6 +105,53 @@ def test_parameters_are_recovered(interrupted: float) -> None:
     fit = calibration.fits["memory"]
     assert fit.error < 0.02
     assert fit.disturbed == pytest.approx(interrupted, abs=0.05)
+
+
+def with_allreduce(algorithm: str, mpi: str) -> Archive:
+    """The archive, and allreduces of 4 ranks that take the time of an algorithm."""
+    archive = made()
+    platform = fit_archive(archive).platform
+    ranks = {"ranks": 4}
+    rows = [
+        Measurement(
+            "collective", (collective_ns(platform, "allreduce", algorithm, size, 4),) * 5, name="allreduce",
+            nbytes=size, params=ranks,
+        )
+        for size in (8, 4096, 100_000)
+    ]  # fmt: skip
+    return Archive({**archive.metadata, "versions": {"mpi": mpi}}, (*archive.measurements, *rows))
+
+
+def test_collectives_are_compared_with_the_rules_of_the_measured_library() -> None:
+    calibration = fit_archive(with_allreduce("recursive_doubling", "Open MPI v5.0.8, package"))
+    assert calibration.platform.mpi == "openmpi-4.1"
+    assert not calibration.platform.collectives
+    times = [time for time in calibration.collectives if time.operation == "allreduce"]
+    assert [(time.nbytes, time.algorithm) for time in times] == [
+        (8, "recursive_doubling"), (4096, "recursive_doubling"), (100_000, "rabenseifner"),
+    ]  # fmt: skip
+    assert all(time.nearest_ns == pytest.approx(time.median_ns, rel=1e-3) for time in times)
+    assert times[1].nearest == "recursive_doubling"
+    assert fit_archive(made()).platform.mpi == "thakur"
+
+
+def test_rules_are_fitted_to_measured_collectives(tmp_path: Path) -> None:
+    archive = with_allreduce("linear", "Open MPI v5.0.8, package")
+    platform = fit_archive(archive, rules=True).platform
+    assert [platform.algorithm("allreduce", n, 4) for n in (8, 4096, 100_000)] == ["linear"] * 3
+    assert platform.algorithm("allreduce", 4096, 8) == "recursive_doubling"
+    assert fit_archive(archive, rules=True).collectives[0].algorithm == "linear"
+    write_platform(tmp_path / "p.toml", platform)
+    assert read_platform(tmp_path / "p.toml") == platform
+
+
+def test_rules_keep_the_library_s_algorithm_where_no_other_is_near() -> None:
+    far = with_allreduce("linear", "Open MPI v5.0.8, package")
+    rows = [
+        replace(m, ns=tuple(1000 * ns for ns in m.ns)) if m.name == "allreduce" else m
+        for m in far.measurements
+    ]
+    assert not fit_archive(replace(far, measurements=tuple(rows)), rules=True).platform.collectives
 
 
 def test_other_costs() -> None:
