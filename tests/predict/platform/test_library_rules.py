@@ -98,7 +98,7 @@ def test_conditions_of_rules() -> None:
         AlgorithmRule("sparbit"),
     )
     platform = Platform(collectives={"allgather": rules})
-    calls = [(100, 10, True), (100, 10, False), (109, 10, False), (110, 8, False), (110, 10, False)]
+    calls = [(100, 10, True), (100, 10, False), (109, 10, False), (200, 8, False), (200, 10, False)]
     assert [platform.algorithm("allgather", *call) for call in calls] == [rule.algorithm for rule in rules]
     with pytest.raises(UsageError, match="blocks is 'list'"):
         AlgorithmRule("ring", blocks="list")
