@@ -5,8 +5,8 @@ and bytes of messages, eager and rendezvous protocols, collectives by their algo
 recorded time, times the platform's compute_scale, or with `--kernels` the time of models.
 
 Printed are the predicted time, what each call site costs, and the longest path: which part of the run time is
-computation, latency, bytes or overhead, and how much more latency the run tolerates. `--sweep` simulates with
-other latencies or bandwidths.
+computation, latency, bytes or overhead, and how much more latency the run tolerates. `study` simulates in
+many settings.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace simulate app.st --platform platform.toml\n"
     "  scalatrace simulate app.1024.st --platform cluster --by operation\n"
-    "  scalatrace simulate app.st --platform cluster --sweep latency=0.5,1,2 bandwidth=1,2\n"
     "  scalatrace simulate app.st --platform cluster --kernels kernels.toml --times drawn\n"
     "  scalatrace simulate app.st --platform platform.toml --measured 2.31\n"
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
@@ -105,10 +104,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--top", type=natural, default=15, metavar="N", help="rows that are shown (default 15)"
     )
     parser.add_argument(
-        "--sweep", nargs="+", default=[], metavar="NAME=F,F,...",
-        help="simulate with factors on latency, bandwidth, overhead or compute",
-    )  # fmt: skip
-    parser.add_argument(
         "--measured", type=seconds, metavar="S",
         help="time from the first to the last communicating call on this machine, measured without the "
         "recorder: added to the checks of the platform file",
@@ -133,7 +128,6 @@ def run(args: argparse.Namespace) -> int:
     """Load, simulate and print."""
     from scalatrace.predict.platform import read_platform
 
-    factors = parse_sweep(args.sweep)
     platform = read_platform(args.platform)
     if args.placement is not None:
         platform = replace(platform, placement=args.placement)
@@ -141,8 +135,6 @@ def run(args: argparse.Namespace) -> int:
         platform = replace(platform, mpi=args.mpi)
     _check_measured(args)
     trace = read_trace(args.trace, args)
-    if args.csv and factors:
-        raise UsageError("--csv prints rows of calls only: use --json with --sweep")
     if args.engine == "simgrid":
         if args.csv:
             raise UsageError("--csv prints rows of calls, which --engine simgrid does not give: use --json")
@@ -151,7 +143,7 @@ def run(args: argparse.Namespace) -> int:
         if args.polls != "wait":
             raise UsageError("--engine simgrid does not know polls; leave out --polls")
         return _simgrid(args, trace, platform)
-    facts = _facts(args, trace, platform, factors)
+    facts = _facts(args, trace, platform)
     facts = SiteNames.of(trace, args.trace, args.names).facts(facts)
     if args.measured is not None:
         facts["check"] = _add_check(args, trace, facts)
@@ -171,9 +163,16 @@ def _check_measured(args: argparse.Namespace) -> None:
     changed = args.cluster or args.kernels or args.compute_scale != 1 or args.polls != "wait"
     changed = changed or args.network or args.placement or args.mpi
     if args.engine == "simgrid" or changed:
-        options = (
-            "--engine simgrid, --cluster, --kernels, --network, --placement, --mpi, --polls, --compute-scale"
+        others = (
+            "--engine simgrid",
+            "--cluster",
+            "--kernels",
+            "--network",
+            "--placement",
+            "--mpi",
+            "--polls",
         )
+        options = f"{', '.join(others)} and --compute-scale"
         raise UsageError(f"--measured checks the prediction without options; leave out {options}")
     if not Path(args.platform).is_file():
         raise UsageError(f"--measured adds to a platform file; {args.platform} is installed with the package")
@@ -192,23 +191,7 @@ def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) ->
     return {"measured_s": check.measured_s, "predicted_s": check.predicted_s, "ratio": check.ratio}
 
 
-def parse_sweep(words: list[str]) -> dict[str, list[float]]:
-    """Read `latency=0.5,1,2` and the like. Raises UsageError."""
-    factors: dict[str, list[float]] = {}
-    for word in words:
-        name, sign, numbers = word.partition("=")
-        try:
-            factors[name] = [float(number) for number in numbers.split(",")]
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise UsageError(f"--sweep {word}: expected NAME=FACTOR,FACTOR,..., such as latency=0.5,1,2")
-    return factors
-
-
-def _facts(
-    args: argparse.Namespace, trace: Trace, platform: Platform, factors: dict[str, list[float]]
-) -> dict[str, Any]:
+def _facts(args: argparse.Namespace, trace: Trace, platform: Platform) -> dict[str, Any]:
     drawn = args.times == "drawn"
     setting = SimulationSetting(
         args.compute_scale,
@@ -232,8 +215,6 @@ def _facts(
         facts["tolerance"] = tolerance
     elif args.tolerance is None and not allowed:
         facts["notes"] = facts["notes"] | {"tolerances": "not computed for so many calls; see --tolerance"}
-    if factors:
-        facts["sweep"] = simulated.sweep(factors)
     return facts
 
 

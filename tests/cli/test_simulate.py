@@ -42,15 +42,11 @@ def facts(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
 
 
 def test_facts(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
-    result = facts(capsys, trace, "--sweep", "latency=1,100", "--repeat", "3")
+    result = facts(capsys, trace, "--repeat", "3")
     assert result["calls"] == 124
     rows = result["rows"]
     assert isinstance(rows, list)
     assert sum(row["path_ns"] for row in rows) == pytest.approx(result["time_ns"])
-    sweep = result["sweep"]
-    assert isinstance(sweep, list)
-    assert sweep[0] == {"latency": 1.0, "time_ns": result["time_ns"]}
-    assert sweep[1]["time_ns"] > sweep[0]["time_ns"]
     tolerance = result["tolerance"]
     assert isinstance(tolerance, list)
     assert [row["slower"] for row in tolerance] == [0.01, 0.02, 0.05] * 2
@@ -231,9 +227,7 @@ def test_tables(trace: str, by: str, capsys: pytest.CaptureFixture[str]) -> None
     ("words", "message"),
     [
         (["--platform", "none"], "installed: "),
-        (["--platform", "cluster", "--sweep", "latency"], "expected NAME=FACTOR"),
-        (["--platform", "cluster", "--sweep", "speed=2"], "speed: no parameter to scale; known: latency"),
-        (["--platform", "cluster", "--sweep", "bandwidth=0"], "factors must be positive"),
+        (["--platform", "cluster", "--mpi", "lam"], "mpi is 'lam'; known: thakur"),
     ],
 )
 def test_errors(trace: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

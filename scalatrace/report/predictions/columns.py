@@ -195,6 +195,23 @@ RUNS = CommandTable(
     ),
 )
 
+STUDY = CommandTable(
+    "setting; parameters and factors are columns, too",
+    (
+        TableColumn("trace", "trace"),
+        TableColumn("ranks", "ranks", "count"),
+        TableColumn("platform", "platform"),
+        TableColumn("placement", "placement", meaning="empty: as the platform says, as mpi and network"),
+        TableColumn("mpi", "mpi"),
+        TableColumn("network", "network"),
+        TableColumn("runs", "runs", "count", "simulations, with drawn times if there are several"),
+        TableColumn("time_ns", "time", "ns", "predicted; the median of several runs", exact=False),
+        TableColumn("low_ns", "from", "ns", "2.5 % of the runs are shorter", exact=False),
+        TableColumn("high_ns", "to", "ns", "2.5 % of the runs are longer", exact=False),
+        TableColumn("ratio", "ratio", "ratio", "to the first setting", shown="{:.4f}".format),
+    ),
+)
+
 MEASURED_COLLECTIVES = CommandTable(
     "collective operation, at the size where measured and predicted time differ most",
     (

@@ -23,7 +23,6 @@ from scalatrace.report.style import (
     number,
     text_table,
 )
-from scalatrace.report.tables import CommandTable, TableColumn
 from scalatrace.stats.interval_width import is_vague
 
 __all__ = ["SimulationReporter", "predicted_ns"]
@@ -58,7 +57,6 @@ class SimulationReporter:
         self._path(out)
         self._tolerance(out)
         self._links(out)
-        self._sweep(out)
         for name, note in sorted(self.facts["notes"].items()):
             out.print(Text(f"{clean(name)}: {note}", style=DIM))
 
@@ -153,15 +151,3 @@ class SimulationReporter:
             out.print(Text("links that are busy longest", style=TITLE))
             texts = ({**row, "call site": row["site"]} for row in rows[:MAX_LINKS])
             out.print(text_table(HOT_LINKS, texts))
-
-    def _sweep(self, out: Console) -> None:
-        rows = self.facts.get("sweep", ())
-        if not rows:
-            return
-        factors = [
-            TableColumn(name, name, "ratio", shown="{:g}".format) for name in rows[0] if name != "time_ns"
-        ]
-        ratio = TableColumn("ratio", "ratio", "ratio", shown="{:.4f}".format)
-        table = CommandTable("setting", (*factors, TableColumn("time_ns", "time", "ns", exact=False), ratio))
-        base_ns = max(self.facts["time_ns"], 1e-9)
-        out.print(text_table(table, ({**row, "ratio": row["time_ns"] / base_ns} for row in rows)))
