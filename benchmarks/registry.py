@@ -28,6 +28,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "extrapolate.subsets": ("subsets", "idle-inputs"),
     "extrapolate.proofs": ("proofs",),
     "extrapolate.random_programs": ("random-rules", "closed-loop"),
+    "predict.algorithms": ("simulate-algorithms",),
     "predict.contention": ("simulate-contention", "simulate-contention-traces"),
     "predict.simulate": ("simulate-speed", "simulate-simgrid", "simulate-tolerance"),
     "predict.predictions": ("predictions", "hpcc"),

@@ -78,7 +78,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=natural, metavar="R", help="simulate each setting with R draws of computation times"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws")
-    parser.add_argument("-o", "--output", type=Path, metavar="JSONL", help="file of times, read and added to")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="file of times, read and added to")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     parser.add_argument(
         "--workers", type=_workers, metavar="N",

@@ -30,6 +30,7 @@ CLUSTER = "--platform cluster"
 _OF_TRACES = {
     "simulate": f"simulate INPUT {CLUSTER}",
     "simulate --by rank": f"simulate INPUT {CLUSTER} --by rank --json",
+    "study": f"study INPUT {CLUSTER} --workers 1",
     "simulate --path": f"simulate INPUT {CLUSTER} --path --repeat 3",
     "variability": "variability INPUT --ranks 4096",
     "regress": "regress INPUT INPUT INPUT INPUT INPUT",

@@ -35,6 +35,7 @@ LINES = {
     "regress": "regress --table runs.csv",
     "generate": "generate barrier.st --to c -o bench.c",
     "simulate": "simulate a.st --platform cluster",
+    "study": "study a.st --platform cluster --workers 1",
     "export": "export a.st --to goal -o a.goal",
     "import": "import logs -o imported.st",
     "doctor": "doctor",
