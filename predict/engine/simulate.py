@@ -249,7 +249,8 @@ class Simulator:
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
         network = options.network_of(platform)
         links = platform.links(nranks) if network != "none" else None
-        platform_arrays = PlatformArrays(platform, links, network == "flows")
+        noise_seed = options.seed if options.drawn else None
+        platform_arrays = PlatformArrays(platform, links, network == "flows", noise_seed)
         struct = self.program.struct(
             self._link_loads(platform, links, platform_arrays), options.drawn, self._spread
         )

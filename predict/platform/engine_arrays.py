@@ -12,6 +12,9 @@ from scalatrace.executor.fields import pointer
 from scalatrace.executor.links import EngineTopology
 from scalatrace.predict.platform import Network, Platform, TopologyShape
 
+NOISE_SEEDS = (1 << 64) - 1
+"""Bits of a seed that the executor takes."""
+
 __all__ = ["PlatformArrays", "engine_topology"]
 
 
@@ -34,9 +37,16 @@ class PlatformArrays:
     Args:
         links: that messages share; None: they share none.
         flows: they share them by flows, not by loads.
+        noise_seed: of drawn durations of messages; None: they take their means.
     """
 
-    def __init__(self, platform: Platform, links: TopologyShape | None = None, flows: bool = False) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        links: TopologyShape | None = None,
+        flows: bool = False,
+        noise_seed: int | None = None,
+    ) -> None:
         self._segments: list[ctypes.Array[binding.SegmentParameters]] = []
         self._rules = platform.rules.array
         self.struct = binding.PlatformParameters(
@@ -49,6 +59,8 @@ class PlatformArrays:
             rules=self._rules,
             reduce_per_byte=platform.reduce_per_byte_ns * PS,
             match_entry=platform.matching.per_entry_ns * PS,
+            noisy=noise_seed is not None and platform.has_noise,
+            noise_seed=(noise_seed or 0) & NOISE_SEEDS,
         )
         if platform.node_numbers is not None:
             self._node_of = np.ascontiguousarray(platform.node_numbers, dtype=np.int32)
@@ -70,6 +82,7 @@ class PlatformArrays:
                     segment.recv_overhead_ns * PS,
                     segment.send_overhead_per_byte_ns * PS,
                     segment.recv_overhead_per_byte_ns * PS,
+                    segment.relative_noise,
                 )
                 for segment in network.segments
             )

@@ -270,6 +270,12 @@ class Platform:
         return self.node_of(nranks - 1) + 1
 
     @property
+    def has_noise(self) -> bool:
+        """Whether durations of messages vary."""
+        networks = (self.network, self.memory or self.network)
+        return any(segment.relative_noise > 0 for network in networks for segment in network.segments)
+
+    @property
     def shares_links(self) -> bool:
         """Whether messages of different nodes share links."""
         listed = self.placement.partition(":")[0] in ("file", "trace")

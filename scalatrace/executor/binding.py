@@ -158,6 +158,7 @@ class SegmentParameters(ctypes.Structure):
         ("recv_overhead", c_double),
         ("send_per_byte", c_double),
         ("recv_per_byte", c_double),
+        ("noise", c_double),
     )
 
 
@@ -229,6 +230,8 @@ class PlatformParameters(ctypes.Structure):
         ("rules", POINTER(RuleParameters)),
         ("reduce_per_byte", c_double),
         ("match_entry", c_double),
+        ("noisy", c_int32),
+        ("noise_seed", c_uint64),
     )
 
 

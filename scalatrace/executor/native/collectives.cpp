@@ -22,7 +22,7 @@ class Rounds {
         for (size_t i = 0; i < clocks.size(); ++i) free_[i] = clocks[i];
         int32_t highest = p_ - 1;
         for (int32_t i = 0; members_ && i < p_; ++i) highest = std::max(highest, members_[i]);
-        uniform_ = network_.uniform(highest + 1);
+        uniform_ = network_.uniform(highest + 1) && !network_.platform.noisy;
         if (loads_) loads_->begin(key_);
     }
 
@@ -42,7 +42,7 @@ class Rounds {
         for (int32_t i = 0; i < p_; ++i) {
             const Step &s = steps_[i];
             if (s.to < 0) continue;
-            const Cost &c = network_.cost(world(i), world(s.to), s.nbytes);
+            const Cost c = network_.message(world(i), world(s.to), s.nbytes);
             const int64_t transfer = std::max(c.transfer, busy_ps(i));
             const int64_t latency = loads_ ? plus(c.latency, network_.route_latency(world(i), world(s.to))) : c.latency;
             Clock start = now_[i];

@@ -32,11 +32,10 @@ double of_execution(uint64_t seed, size_t node, uint32_t execution) {
     return at - std::floor(at);
 }
 
-/* A draw of mean 0 and deviation 1: normal, or half-normal (Cornebize, section 5.1), by Box and Muller. */
+/* A draw of mean 0 and deviation 1: normal, or half-normal (Cornebize, section 5.1). */
 double drawn_noise(double u, double v, bool half) {
     constexpr double kPi = 3.14159265358979323846;
-    const double normal = std::sqrt(-2 * std::log1p(-u)) * std::cos(2 * kPi * v);
-    return half ? (std::abs(normal) - std::sqrt(2 / kPi)) / std::sqrt(1 - 2 / kPi) : normal;
+    return half ? (std::abs(normal(u, v)) - std::sqrt(2 / kPi)) / std::sqrt(1 - 2 / kPi) : normal(u, v);
 }
 
 /* Receives complete in the order of arrival, after all other requests. */
@@ -73,8 +72,8 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
         round_loads_ = std::make_unique<RoundLoads>(*network_.topology());
     for (int32_t f = 0; f < program.nfamilies; ++f)
         groups_.emplace_back(static_cast<size_t>(program.families[f].ninstances));
-    lookahead_ = network_.cost(0, program.nranks - 1, 0).latency;
-    if (platform.has_memory) lookahead_ = std::min(lookahead_, network_.cost(0, 0, 0).latency);
+    lookahead_ = network_.least_latency(0, program.nranks - 1);
+    if (platform.has_memory) lookahead_ = std::min(lookahead_, network_.least_latency(0, 0));
     unfinished_ = program.nranks + program.nstreams;
     const int32_t nfirst = program.nstreams ? program.streams[0].first : program.nnodes;
     if (matching) choices_ = std::make_unique<Choices>(*matching, program);

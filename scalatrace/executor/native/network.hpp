@@ -2,11 +2,14 @@
 #ifndef ST_SIM_NETWORK_HPP
 #define ST_SIM_NETWORK_HPP
 
+#include "random.hpp"
 #include "st_sim.h"
 #include "sums.hpp"
 #include "topology.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 
@@ -22,6 +25,7 @@ struct Cost {
     int64_t gap = 0;      /* the interface is busy at least so long */
     bool eager = true;
     int64_t handshake = 0;
+    double noise = 0; /* deviation of latency and transfer together over their sum */
 };
 
 /* Costs of messages between nodes, or within one. Sizes repeat, so the last ones are kept. */
@@ -49,6 +53,9 @@ class MessageCosts {
         c.gap = rounded(s->gap);
         c.eager = n_.rendezvous_above < 0 || nbytes <= n_.rendezvous_above;
         c.handshake = rounded(n_.rendezvous_latency);
+        const double in_network = static_cast<double>(c.latency) + static_cast<double>(c.transfer);
+        const double overheads = static_cast<double>(c.send) + static_cast<double>(c.recv);
+        if (in_network > 0) c.noise = s->noise * (in_network + overheads) / in_network;
         return c;
     }
 
@@ -66,6 +73,21 @@ class Network {
 
     const Cost &cost(int32_t from, int32_t to, int64_t nbytes) {
         return same_node(from, to) ? within_.cost(nbytes) : between_.cost(nbytes);
+    }
+    /* The cost of a message that is sent now. Where durations are drawn, latency and transfer have a common lognormal
+     * factor of median 1, since segments are fitted to medians; it is at least kLeastFactor. Overheads stay. */
+    Cost message(int32_t from, int32_t to, int64_t nbytes) {
+        Cost c = cost(from, to, nbytes);
+        if (!platform.noisy || c.noise <= 0) return c;
+        const double u = draw(), v = draw();
+        const double factor = std::max(std::exp(std::sqrt(std::log1p(c.noise * c.noise)) * normal(u, v)), kLeastFactor);
+        c.latency = rounded(factor * static_cast<double>(c.latency));
+        c.transfer = rounded(factor * static_cast<double>(c.transfer));
+        return c;
+    }
+    int64_t least_latency(int32_t from, int32_t to) {
+        const int64_t latency = cost(from, to, 0).latency;
+        return platform.noisy ? rounded(kLeastFactor * static_cast<double>(latency)) : latency;
     }
     /* What the route between two ranks adds to the latency. */
     int64_t route_latency(int32_t from, int32_t to) const {
@@ -88,6 +110,9 @@ class Network {
     const st_sim_platform &platform;
 
   private:
+    static constexpr double kLeastFactor = 0.25;
+
+    double draw() { return unit(mixed(platform.noise_seed) + draws_++); }
     bool same_node(int32_t a, int32_t b) const {
         if (platform.node_of) return platform.node_of[a] == platform.node_of[b];
         const int32_t n = platform.ranks_per_node;
@@ -96,6 +121,7 @@ class Network {
 
     MessageCosts between_, within_;
     std::unique_ptr<Topology> topology_;
+    uint64_t draws_ = 0;
 };
 
 } // namespace sim

@@ -229,7 +229,7 @@ void Engine::begin_step(RoundCall &call, int32_t i, const st_sim_step &step) {
 
 void Engine::send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, int64_t nbytes, Clock start, bool waits) {
     const int32_t from = call.world(i), dest = call.world(to);
-    const Cost cost = network_.cost(from, dest, nbytes);
+    const Cost cost = network_.message(from, dest, nbytes);
     if (waits && cost.handshake) start.add_latency(cost.handshake);
     start.add_latency(plus(cost.latency, network_.route_latency(from, dest)));
     if (!is_flow(from, dest, nbytes)) {

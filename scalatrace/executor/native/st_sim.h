@@ -166,6 +166,7 @@ struct st_sim_segment {
     int64_t from_bytes;
     double latency, per_byte, gap; /* ps, ps per byte */
     double send_overhead, recv_overhead, send_per_byte, recv_per_byte;
+    double noise; /* deviation of a message's duration over its mean */
 };
 
 struct st_sim_network {
@@ -215,6 +216,8 @@ struct st_sim_platform {
     const struct st_sim_rule *rules;
     double reduce_per_byte;
     double match_entry;
+    int32_t noisy; /* durations of messages are drawn, with the noise of their segments */
+    uint64_t noise_seed;
 };
 
 struct st_sim_program {
