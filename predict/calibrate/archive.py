@@ -28,13 +28,14 @@ class Measurement:
     """One experiment of a campaign.
 
     Attributes:
-        kind: pingpong, send, recv, burst, unexpected, collective, reduce_local, pack, kernel, threshold.
+        kind: pingpong, send, recv, burst, unexpected, collective, pairs, reduce_local, pack, kernel,
+            threshold.
         ns: a duration per repeat.
         at_s: when it began, since the start of the campaign.
         level: "memory" (within a node) or "network" (between nodes); "": none.
         name: of the operation or kernel.
         nbytes: size of the message.
-        params: of a kernel (m, n, k), or of the experiment (entries, ranks).
+        params: of a kernel (m, n, k), or of the experiment (entries, ranks, pairing).
         host: where it was measured.
     """
 

@@ -25,7 +25,7 @@ from scalatrace.operations import COLLECTIVE_NAMES
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
-from scalatrace.predict.calibrate.plan import BURST, Experiment, Settings, largest, plan
+from scalatrace.predict.calibrate.plan import BURST, Experiment, Settings, draw_peers, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 
 __all__ = ["CampaignRank", "Progress", "run_guarded"]
@@ -110,13 +110,19 @@ class CampaignRank:
 
     Attributes:
         pairs: two ranks within a node and between nodes, as far as there are.
+        hosts: of all ranks.
     """
 
     comm: MPI.Intracomm
     measures: Measures
     pairs: dict[str, tuple[int, int]]
-    host: str
+    hosts: list[str]
     begin_s: float
+
+    @property
+    def host(self) -> str:
+        """The host of this rank."""
+        return self.hosts[self.comm.rank]
 
     def peer(self, level: str) -> int | None:
         """Return the other rank of a pair that this rank belongs to."""
@@ -180,8 +186,8 @@ def prepare(settings: Settings) -> CampaignRank:
     reasons = [text for text in comm.allgather(reason) if text]
     if reasons or measures is None:
         raise ScalatraceError(reasons[0])
-    host = MPI.Get_processor_name()
-    return CampaignRank(comm, measures, _pairs(comm.allgather(host)), host, time.monotonic())
+    hosts = comm.allgather(MPI.Get_processor_name())
+    return CampaignRank(comm, measures, _pairs(hosts), hosts, time.monotonic())
 
 
 def run_campaign(
@@ -265,30 +271,34 @@ def _threshold(site: CampaignRank, level: str, name: str, size: int | None, max_
 
 def _done(site: CampaignRank, experiment: Experiment, settings: Settings) -> list[Measurement]:
     """Carry out one experiment. Returns a measurement on the rank that has its durations."""
-    together = experiment.kind in ("collective", "kernel")
+    together = experiment.kind in ("collective", "pairs", "kernel")
     if together:
         site.rest()
     at_s = site.elapsed_s()
-    durations = _durations(site, experiment, settings.repeats)
+    durations = _durations(site, experiment, settings)
     if experiment.kind == "kernel":
         site.rest()
     if not durations:
         return []
     params = dict(experiment.params)
-    if experiment.kind == "collective":
+    if experiment.kind in ("collective", "pairs"):
         params["ranks"] = site.comm.size
     rounded = tuple(round(ns, 1) for ns in durations)
     where = (experiment.level, experiment.name, experiment.nbytes, params, site.host)
     return [Measurement(experiment.kind, rounded, round(at_s, 6), *where)]
 
 
-def _durations(site: CampaignRank, experiment: Experiment, repeats: int) -> list[float]:
+def _durations(site: CampaignRank, experiment: Experiment, settings: Settings) -> list[float]:
     """Return durations in ns; none on ranks that do not take part or only help."""
-    kind, nbytes = experiment.kind, experiment.nbytes
+    kind, nbytes, repeats = experiment.kind, experiment.nbytes, settings.repeats
     if kind == "kernel":
         return [KERNELS[experiment.name].call(experiment.params)]
     if kind == "collective":
         durations = site.measures.collective(COLLECTIVE_NAMES.index(experiment.name), nbytes, repeats)
+        return durations if site.comm.rank == 0 else []
+    if kind == "pairs":
+        peers = draw_peers(site.hosts, settings.seed, experiment.params["pairing"])
+        durations = site.measures.pairs(peers[site.comm.rank], nbytes, repeats)
         return durations if site.comm.rank == 0 else []
     if kind in ("reduce_local", "pack"):
         return site.measures.local(kind, nbytes, repeats, count=repeats) if site.comm.rank == 0 else []

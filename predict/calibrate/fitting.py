@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from statistics import median
+
+import numpy as np
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.collectives import CollectiveTime, collective_times, fit_rules
 from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
-from scalatrace.predict.calibrate.typical import series
+from scalatrace.predict.calibrate.typical import by_size, series, typical
 from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
 from scalatrace.predict.platform.library_rules import recorded_rules
@@ -28,17 +31,38 @@ MAX_ERROR, MAX_WORST_ERROR = 0.1, 0.5
 
 
 @dataclass(frozen=True)
+class BisectionBandwidth:
+    """The effective bisection bandwidth (Hoefler, Schneider, Lumsdaine 2008): of ranks in random pairs.
+
+    Attributes:
+        nbytes: of each message.
+        alone_gb_s: bandwidth of a pair alone in one direction, both exchange.
+        share, low, high: mean bandwidth of the pairs over that: median of the pairings, and 95 % of them.
+    """
+
+    ranks: int
+    nbytes: int
+    alone_gb_s: float
+    share: float
+    low: float
+    high: float
+    pairings: int
+
+
+@dataclass(frozen=True)
 class Calibration:
     """A platform and what it was fitted to.
 
     Attributes:
         fits: by level, "memory" and "network".
+        bisection: None: not measured, as with fewer than four ranks.
         collectives: measured times, and those that the platform predicts by the rules of the measured MPI.
     """
 
     platform: Platform
     fits: Mapping[str, NetworkFit]
     collectives: tuple[CollectiveTime, ...]
+    bisection: BisectionBandwidth | None = None
 
 
 def fit_archive(archive: Archive, name: str = "calibrated", rules: bool = False) -> Calibration:
@@ -77,7 +101,7 @@ def fit_archive(archive: Archive, name: str = "calibrated", rules: bool = False)
     if rules:
         platform = replace(platform, collectives=fit_rules(times))
         times = collective_times(archive.of("collective"), platform)
-    return Calibration(platform, fits, times)
+    return Calibration(platform, fits, times, _bisection(archive))
 
 
 def _doubts(level: str, fit_: NetworkFit) -> Iterator[str]:
@@ -96,6 +120,19 @@ def _description(archive: Archive) -> str:
     mpi = _mpi(archive).split(",")[0]
     named = ", ".join(sorted(hosts)) if len(hosts) <= MAX_HOSTS_NAMED else f"{len(hosts)} hosts"
     return f"{named or 'unknown host'}: {', '.join(processors)}; {mpi}"
+
+
+def _bisection(archive: Archive) -> BisectionBandwidth | None:
+    """Compare random pairs with the pair alone. Durations of a pairing are of its mean bandwidth."""
+    measurements = archive.of("pairs")
+    times = by_size(measurements, lambda m: m.params["pairing"])
+    if 0 not in times or len(times) < 2:
+        return None
+    alone_ns = typical(times[0])
+    shares = [alone_ns / typical(ns) for pairing, ns in times.items() if pairing]
+    low, high = (float(value) for value in np.quantile(shares, (0.025, 0.975)))
+    ranks, nbytes = measurements[0].params.get("ranks", 0), measurements[0].nbytes
+    return BisectionBandwidth(ranks, nbytes, nbytes / alone_ns, median(shares), low, high, len(shares))
 
 
 def _mpi(archive: Archive) -> str:

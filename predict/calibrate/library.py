@@ -59,6 +59,13 @@ class Measures:
         """Call a collective operation on all ranks. Returns durations, on rank 0."""
         return self._call("collective", self._handle, number, nbytes, repeats, count=repeats)
 
+    def pairs(self, peer: int, nbytes: int, repeats: int) -> list[float]:
+        """Exchange messages with a peer beside the other ranks; all call this, those without one with -1.
+
+        Returns durations, on rank 0: those of a message at the mean bandwidth.
+        """
+        return self._call("pairs", self._handle, peer, nbytes, repeats, count=repeats)
+
     def _call(self, name: str, *arguments: float, count: int) -> list[float]:
         values = (ctypes.c_double * count)()
         converted = [_TYPES[type(argument)](argument) for argument in arguments]

@@ -231,6 +231,29 @@ int st_collective(MPI_Fint handle, int which, int nbytes, int repeats, double *n
     return MPI_Reduce(ns, NULL, repeats, MPI_DOUBLE, MPI_MAX, 0, comm);
 }
 
+/* Pairs of ranks that exchange a message at the same time; peer -1: this rank has none. The time that a message takes
+ * at the mean of their bandwidths, on rank 0. */
+int st_pairs(MPI_Fint handle, int peer, int nbytes, int repeats, double *ns) {
+    MPI_Comm comm = MPI_Comm_f2c(handle);
+    int size, rank;
+    TRY(MPI_Comm_size(comm, &size));
+    TRY(MPI_Comm_rank(comm, &rank));
+    for (int i = -WARM_UP; i < repeats; i++) {
+        double own[2] = {0, 0}, all[2] = {0, 0}; /* messages in a ns, ranks */
+        TRY(MPI_Barrier(comm));
+        if (peer >= 0) {
+            double begin = now_ns();
+            TRY(MPI_Sendrecv(out_buffer, nbytes, MPI_BYTE, peer, OTHER, in_buffer, nbytes, MPI_BYTE, peer, OTHER, comm,
+                             MPI_STATUS_IGNORE));
+            own[0] = 1 / (now_ns() - begin);
+            own[1] = 1;
+        }
+        TRY(MPI_Reduce(own, all, 2, MPI_DOUBLE, MPI_SUM, 0, comm));
+        if (i >= 0) ns[i] = all[0] > 0 ? all[1] / all[0] : 0;
+    }
+    return 0;
+}
+
 /* Algorithm 3: does a send end before its receive is posted?
  *
  * The published test makes both ranks call MPI_Send, then MPI_Recv, and kills them when they hang. Here the

@@ -20,7 +20,7 @@ import numpy as np
 
 from scalatrace.operations import COLLECTIVE_NAMES
 
-__all__ = ["BURST", "MAX_BYTES", "Experiment", "Settings", "largest", "plan"]
+__all__ = ["BURST", "MAX_BYTES", "Experiment", "Settings", "draw_peers", "largest", "plan"]
 
 FIXED = (0, 1, 8, 1024, 65536)
 """Sizes of every campaign, to compare campaigns by."""
@@ -29,6 +29,10 @@ MAX_BYTES = 1 << 27
 BURST = 8
 """Messages of a burst; buffers hold so many of the largest size."""
 ENTRIES = (0, 1, 8, 32, 128, 256)
+
+
+PAIR_BYTES = 1 << 20
+"""Messages of pairs: long enough that bandwidth decides."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Settings:
         visits: times that each experiment is done, at moments far apart.
         repeats: durations of each.
         collectives: their sizes; 0: none are measured.
+        pairings: random pairs of all ranks that exchange messages at the same time; 0: none.
         kernels: calls of each kernel; 0: none are measured.
         kernel_names: which.
         seed: of sizes and order.
@@ -51,6 +56,7 @@ class Settings:
     visits: int = 5
     repeats: int = 10
     collectives: int = 12
+    pairings: int = 16
     kernels: int = 60
     kernel_names: tuple[str, ...] = ("dgemm", "copy")
     seed: int = 0
@@ -109,6 +115,11 @@ def plan(
         for name in COLLECTIVE_NAMES:
             drawn_sizes = drawn if name != "barrier" else [0]
             experiments += [Experiment("collective", name=name, nbytes=size) for size in drawn_sizes]
+    if settings.pairings and nranks >= 4:
+        experiments += [
+            Experiment("pairs", nbytes=min(PAIR_BYTES, settings.max_bytes), params={"pairing": pairing})
+            for pairing in range(settings.pairings + 1)
+        ]
     runs = [*experiments * settings.visits, *kernels]
     return [runs[i] for i in random.permutation(len(runs))]
 
@@ -122,6 +133,28 @@ def _between_two(level: str, sizes: list[int], eager: int | None) -> list[Experi
         Experiment("recv", level, nbytes=size) for size in sizes if eager is None or size <= eager
     ]
     return experiments + [Experiment("unexpected", level, params={"entries": n}) for n in ENTRIES]
+
+
+def draw_peers(hosts: Sequence[str], seed: int, pairing: int) -> list[int]:
+    """Return the peer of each rank in a random pairing, -1 where it has none; the same on all ranks.
+
+    Pairing 0 is one pair alone, whose bandwidth the others are compared with. Where there are several hosts,
+    pairs are on two hosts, as far as possible (Hoefler, Schneider, Lumsdaine 2008).
+    """
+    order = [int(rank) for rank in np.random.default_rng((seed, pairing)).permutation(len(hosts))]
+    peers = [-1] * len(hosts)
+    several = len(set(hosts)) > 1
+    while len(order) > 1:
+        rank = order.pop()
+        others = (i for i, other in enumerate(order) if not several or hosts[other] != hosts[rank])
+        position = next(others, None)
+        if position is None:
+            continue
+        other = order.pop(position)
+        peers[rank], peers[other] = other, rank
+        if pairing == 0:
+            break
+    return peers
 
 
 def largest(holds: Callable[[int], bool], limit: int) -> int | None:

@@ -71,6 +71,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--collectives", type=int, default=12, metavar="N", help="sizes of collectives (default: 12; 0: none)"
     )
     parser.add_argument(
+        "--pairings", type=int, default=16, metavar="N",
+        help="random pairs of four or more ranks, for the bisection bandwidth (default: 16; 0: none)",
+    )  # fmt: skip
+    parser.add_argument(
         "--fit-rules", action="store_true",
         help="also fit rules for algorithms of collectives on so many ranks, where measured times are nearer "
         "to another algorithm than to that of the MPI library",
@@ -121,11 +125,11 @@ def _settings(args: argparse.Namespace) -> Settings:
 
     if args.max_bytes > MAX_BYTES:
         raise UsageError(f"--max-bytes {args.max_bytes}: at most {MAX_BYTES:,}")
-    if args.seed < 0 or args.collectives < 0 or args.kernel_calls < 0:
-        raise UsageError("--seed, --collectives and --kernel-calls are 0 or more")
+    if min(args.seed, args.collectives, args.pairings, args.kernel_calls) < 0:
+        raise UsageError("--seed, --collectives, --pairings and --kernel-calls are 0 or more")
     return Settings(
         args.sizes, args.max_bytes, args.visits, args.repeats, args.collectives,
-        args.kernel_calls, tuple(args.kernel_names), args.seed,
+        args.pairings, args.kernel_calls, tuple(args.kernel_names), args.seed,
     )  # fmt: skip
 
 

@@ -36,6 +36,13 @@ class CalibrationReporter:
             f"reduction: {platform['reduce_per_byte_ns']:.3f} ns per byte; "
             f"strided datatypes: {platform['strided']['per_byte_ns']:.3f} ns per byte"
         )
+        if bisection := self.facts["bisection"]:
+            share, low, high = (percent(bisection[name]) for name in ("share", "low", "high"))
+            console.print(
+                f"bisection: {number(bisection['ranks'])} ranks in random pairs exchange at {share} ({low} to "
+                f"{high}) of the bandwidth of a pair alone, {bisection['alone_gb_s']:.2f} GB/s",
+                soft_wrap=True,
+            )
         if self.facts["collectives"]:
             self._collectives(console)
 

@@ -20,7 +20,7 @@ from scalatrace.predict.calibrate import Archive, Measurement, fit_archive, read
 from scalatrace.predict.calibrate.archive import write_archive
 from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of
 from scalatrace.predict.calibrate.loggops import one_way_ns
-from scalatrace.predict.calibrate.plan import Settings, largest, log_uniform, plan
+from scalatrace.predict.calibrate.plan import Settings, draw_peers, largest, log_uniform, plan
 from scalatrace.predict.calibrate.typical import typical
 from scalatrace.predict.calibrate.workloads import draw_calls
 from scalatrace.predict.platform import Network, Segment, read_platform, write_platform
@@ -152,6 +152,38 @@ def test_rules_keep_the_library_s_algorithm_where_no_other_is_near() -> None:
         for m in far.measurements
     ]
     assert not fit_archive(replace(far, measurements=tuple(rows)), rules=True).platform.collectives
+
+
+@pytest.mark.parametrize(
+    "hosts", [["a"] * 4, ["a", "a", "b", "b"], ["a", "b", "c", "d", "e"], ["a"] * 3 + ["b"]]
+)
+def test_pairings(hosts: list[str]) -> None:
+    """Each rank is in one pair at most; pairs are on two hosts, if there are several."""
+    drawn = {tuple(draw_peers(hosts, 1, pairing)) for pairing in range(1, 20)}
+    assert len(drawn) > 1
+    for peers in drawn:
+        pairs = [(rank, peer) for rank, peer in enumerate(peers) if peer >= 0]
+        assert all(peers[peer] == rank != peer for rank, peer in pairs)
+        assert all(hosts[rank] != hosts[peer] for rank, peer in pairs if len(set(hosts)) > 1)
+        assert len(pairs) >= 2
+    alone = draw_peers(hosts, 1, 0)
+    assert sum(peer >= 0 for peer in alone) == 2
+
+
+def test_bisection_bandwidth() -> None:
+    archive = made()
+    rows = [
+        Measurement("pairs", (1e6 if pairing == 0 else 2e6 + 1e4 * pairing,) * 4, nbytes=1 << 20,
+                    params={"pairing": pairing, "ranks": 4})
+        for pairing in range(9)
+    ]  # fmt: skip
+    bisection = fit_archive(replace(archive, measurements=(*archive.measurements, *rows))).bisection
+    assert bisection is not None
+    assert (bisection.ranks, bisection.pairings) == (4, 8)
+    assert bisection.share == pytest.approx(0.49, abs=0.005)
+    assert 0.48 < bisection.low < bisection.share < bisection.high < 0.5
+    assert bisection.alone_gb_s == pytest.approx(1.048576)
+    assert fit_archive(archive).bisection is None
 
 
 def test_other_costs() -> None:
