@@ -39,8 +39,8 @@ class CalibrationReporter:
         if bisection := self.facts["bisection"]:
             share, low, high = (percent(bisection[name]) for name in ("share", "low", "high"))
             console.print(
-                f"bisection: {number(bisection['ranks'])} ranks in random pairs exchange at {share} ({low} to "
-                f"{high}) of the bandwidth of a pair alone, {bisection['alone_gb_s']:.2f} GB/s",
+                f"bisection: {number(bisection['ranks'])} ranks in random pairs exchange at {share} ({low} "
+                f"to {high}) of the bandwidth of a pair alone, {bisection['alone_gb_s']:.2f} GB/s",
                 soft_wrap=True,
             )
         if self.facts["collectives"]:
