@@ -227,11 +227,13 @@ class Ranges:
 
 def _beyond_64_bits(value: Value) -> int | None:
     """Return a value that 64 bits do not hold; None if there is none."""
+    if isinstance(value, Vec):  # nearly all are
+        return value.beyond(INT64)
+    if isinstance(value, Summary):
+        return None if value.typical in INT64 else value.typical
     for vec in vecs(value):
-        if not isinstance(vec.terms, int) or isinstance(value, Summary):
-            for end in (vec.smallest(), vec.largest()):
-                if end is not None and end not in INT64:
-                    return end
+        if (far := vec.beyond(INT64)) is not None:
+            return far
     return None
 
 

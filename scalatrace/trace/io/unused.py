@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from scalatrace.trace.model.elastic import Elastic, vecs
 from scalatrace.trace.model.nodes import Node, Sequence
+from scalatrace.trace.values.vec import Vec
 
 __all__ = ["without_unused"]
 
@@ -34,5 +35,7 @@ def without_unused(nodes: Iterable[Node]) -> list[Node]:
 
 def _never_runs(repeat: Elastic) -> bool:
     """Return whether all trip counts are written down and 0."""
+    if isinstance(repeat, Vec):  # nearly all are
+        return repeat.largest() == 0
     trip_counts = vecs(repeat)
     return bool(trip_counts) and all(vec.largest() == 0 for vec in trip_counts)

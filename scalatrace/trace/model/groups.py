@@ -15,8 +15,8 @@ __all__ = ["Columns", "Groups"]
 MAX_KEPT_RUNS, MAX_KEPT = 1 << 15, 256
 """Runs of ranks up to which an index is kept for further values of the same groups; indices that are kept."""
 
-_Index = tuple[list[int], list[int], list[int]]
-"""Starts and ends of the runs of ranks of all groups, in order, and the number of each one's group."""
+_Index = tuple[list[int], list[int], list[int], RankList]
+"""Starts and ends of the runs of ranks of all groups, in order, the number of each one's group, all ranks."""
 
 
 def _index_of(ranklists: tuple[RankList, ...]) -> _Index:
@@ -28,7 +28,7 @@ def _index_of(ranklists: tuple[RankList, ...]) -> _Index:
     firsts = [ranks.first if len(ranks) else -1 for ranks in ranklists]
     if -1 in firsts or firsts != sorted(firsts):
         raise ValueError("the groups of a value are empty or out of order")
-    return starts, stops, numbers
+    return starts, stops, numbers, RankList.from_runs(zip(starts, stops, strict=True))
 
 
 _kept_index = lru_cache(maxsize=MAX_KEPT)(_index_of)
@@ -48,14 +48,14 @@ class Groups:
 
     def at(self, rank: int) -> Vec | None:
         """Return the value vector of a rank; None if it is in no group."""
-        starts, stops, numbers = self._index
+        starts, stops, numbers, _ = self._index
         i = bisect_right(starts, rank) - 1
         return self.groups[numbers[i]][1] if i >= 0 and rank < stops[i] else None
 
     @property
     def ranks(self) -> RankList:
         """All ranks that are in some group."""
-        return RankList.from_runs(zip(self._index[0], self._index[1], strict=True))
+        return self._index[3]
 
     def __eq__(self, other: object) -> bool:
         return self.groups == other.groups if isinstance(other, Groups) else NotImplemented

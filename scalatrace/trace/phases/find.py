@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as AnySequence
 from dataclasses import replace
+from operator import is_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,7 +100,9 @@ def leave_out_phases(trace: Trace, phases: Phases) -> Trace:
     """
     if not phases:
         return trace
-    without = {_key(entry) for part in phases.taken for entry in part}
+    without: dict[int, set[tuple[int, int]]] = {}
+    for entry in (entry for part in phases.taken for entry in part):
+        without.setdefault(id(entry.event), set()).add((entry.pred, entry.stat))
     load = [load_between(trace, i, _of_stat(phases, i)) for i in range(len(trace.load))]
     nodes = [_without(node, without) for node in trace.nodes]
     return replace(trace, nodes=nodes, load=load, load_between=False)
@@ -114,14 +117,6 @@ def run_load(trace: Trace, phases: Phases, stat: int) -> Vec | None:
 
 def _of_stat(phases: Phases, stat: int) -> list[tuple[Histogram, RankList]]:
     return [(entry.histogram, entry.ranks) for part in phases.taken for entry in part if entry.stat == stat]
-
-
-Key = tuple[int, int, int]
-"""id of an event node, predecessor, number of the statistic."""
-
-
-def _key(entry: Taken) -> Key:
-    return id(entry.event), entry.pred, entry.stat
 
 
 def _start_up(
@@ -183,8 +178,7 @@ def _at_one_point(trace: Trace, partners: PhasePartners, taken: list[Taken]) -> 
     if index is None:
         return False
     inside = sum(entry.histogram.total for entry in taken if entry.stat == index)
-    histograms = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
-    total = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
+    total = _total(trace, index)
     if not at_one_point(total - inside, inside, 0.0):
         return False
     runs = ((event, (ranks, n)) for event, classes in executions(trace) for ranks, n in classes)
@@ -202,21 +196,23 @@ def at_one_point(between: float, inside: float, calls: float) -> bool:
     return between < MIN_SHARE_BETWEEN * inside and calls <= MAX_SINGLE_POINT_CALLS
 
 
-def _without(node: Node, taken: set[Key]) -> Node:
-    """Return a node without some histograms; the same one where it has none of them."""
+def _without(node: Node, taken: dict[int, set[tuple[int, int]]]) -> Node:
+    """Return a node without some histograms; the same one where it has none of them.
+
+    Args:
+        taken: id of an event node -> predecessor and number of the statistic of these histograms.
+    """
     if isinstance(node, Sequence):
-        nodes = tuple(_without(child, taken) for child in node.nodes)
-        is_unchanged = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
+        nodes = tuple([_without(child, taken) for child in node.nodes])
+        is_unchanged = all(map(is_, nodes, node.nodes))
         return node if is_unchanged else replace(node, nodes=nodes)
-    changed = False
-    rows = []
-    for row in node.stats:
-        histograms = tuple(
-            None if (id(node), row.pred, i) in taken else h for i, h in enumerate(row.histograms)
-        )
-        changed = changed or histograms != row.histograms
-        rows.append(PredStats(row.pred, histograms))
-    return replace(node, stats=tuple(rows)) if changed else node
+    if (keys := taken.get(id(node))) is None:
+        return node
+    rows = [
+        PredStats(row.pred, tuple(None if (row.pred, i) in keys else h for i, h in enumerate(row.histograms)))
+        for row in node.stats
+    ]
+    return replace(node, stats=tuple(rows))
 
 
 def load_of_run(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
@@ -247,12 +243,18 @@ def load_between(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
     if trace.load_between:
         return trace.load[stat]
     inside = sum(histogram.total for histogram, _ in taken)
+    if inside <= 0:
+        return trace.load[stat]
     return trace.load[stat] if inside <= MAX_SHARE * _total(trace, stat) else None
 
 
 def _total(trace: Trace, stat: int) -> float:
-    rows = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
-    return sum(h.total for row in rows if stat < len(row) and (h := row[stat]) is not None)
+    total = 0.0
+    for leaf in trace.leaves():
+        for row in leaf.stats:
+            if stat < len(row.histograms) and (histogram := row.histograms[stat]) is not None:
+                total += histogram.total
+    return total
 
 
 def _per_rank(ranks: RankList, taken: RankHistograms) -> Floats:

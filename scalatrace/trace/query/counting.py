@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as AnySequence
+from functools import cache
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
@@ -333,13 +334,18 @@ def least_and_most(trace: Trace) -> tuple[int, int]:
 def participants(trace: Trace) -> dict[int, RankList]:
     """Return id(node) -> the ranks that take part in it."""
     table: dict[int, RankList] = {}
-    _mark(trace.nodes, trace.ranks, table)
+    _mark(trace.nodes, trace.ranks, table, cache(RankList.__and__))  # of few different sets
     return table
 
 
-def _mark(nodes: AnySequence[Node], ranks: RankList, table: dict[int, RankList]) -> None:
+def _mark(
+    nodes: AnySequence[Node],
+    ranks: RankList,
+    table: dict[int, RankList],
+    intersect: Callable[[RankList, RankList], RankList],
+) -> None:
     for node in nodes:
         named = named_ranks(node.repeat)
-        table[id(node)] = members = ranks if named is None else ranks & named
+        table[id(node)] = members = ranks if named is None else intersect(ranks, named)
         if not isinstance(node, Event):
-            _mark(node.nodes, members, table)
+            _mark(node.nodes, members, table, intersect)

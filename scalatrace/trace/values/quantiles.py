@@ -48,7 +48,8 @@ def pooled_quantile(histograms: Iterable[Histogram], share: float) -> float:
         ValueError: there are no histograms.
     """
     starts, ends, weights = _pieces(histograms)
-    points = np.unique(np.concatenate((starts, ends)))
+    points = np.sort(np.concatenate((starts, ends)))
+    points = points[np.append(True, points[1:] > points[:-1])]  # np.unique would import numpy.ma
     wanted = share * float(weights.sum())
     low, high = (
         -1,
@@ -70,19 +71,26 @@ def pooled_quantile(histograms: Iterable[Histogram], share: float) -> float:
 
 
 def _pieces(histograms: Iterable[Histogram]) -> tuple[Floats, Floats, Floats]:
-    """Return starts, ends and counts of the spaces in which samples lie evenly: two of each bin."""
-    pieces = []
-    for histogram in histograms:
-        bins = ordered_bins(histogram)
+    """Return starts, ends and counts of the spaces in which samples lie evenly: two of each bin.
+
+    The bins of each histogram are in the order of `ordered_bins`, all histograms at once.
+    """
+    rows: list[tuple[float, ...]] = []
+    for number, histogram in enumerate(histograms):
+        bins = [b for b in histogram.bins if b.count > 0]
+        bins = bins or [Bin(histogram.count, histogram.min, histogram.max, histogram.mean)]
         factor = histogram.count / sum(b.count for b in bins)  # counts of bins are rounded
-        for b in bins:
-            below = (b.max - b.mean) / (b.max - b.min) if b.max > b.min else 0.5
-            pieces.append((b.min, b.mean, factor * b.count * below))
-            pieces.append((b.mean, b.max, factor * b.count * (1 - below)))
-    if not pieces:
+        rows += [(number, factor * b.count, *b[1:]) for b in bins]
+    if not rows:
         raise ValueError("no histograms to pool")
-    starts, ends, weights = np.array(pieces, dtype=np.float64).T
-    return starts, ends, weights
+    table = np.array(rows, dtype=np.float64)
+    _, weights, low, high, mean = table[np.lexsort((table[:, 4], table[:, 0]))].T
+    low, high = np.minimum(low, mean), np.maximum(high, mean)
+    widths = np.where(high > low, high - low, 1.0)
+    below = np.where(high > low, (high - mean) / widths, 0.5)
+    starts, ends = np.stack((low, mean), axis=1), np.stack((mean, high), axis=1)
+    shares = np.stack((weights * below, weights * (1 - below)), axis=1)
+    return starts.ravel(), ends.ravel(), shares.ravel()
 
 
 def _count_until(value: float, starts: Floats, ends: Floats, weights: Floats) -> float:

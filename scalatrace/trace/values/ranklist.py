@@ -165,9 +165,11 @@ class RankList:
         return RankList.from_runs(self.runs + other.runs)
 
     def __and__(self, other: RankList) -> RankList:
-        if self.runs == other.runs:
-            return self
-        return RankList.from_runs(_common(self.runs, other.runs))
+        common = tuple(_common(self.runs, other.runs))
+        for whole in (self, other):  # mostly one is part of the other
+            if common == whole.runs:
+                return whole
+        return RankList.from_runs(common)
 
     def __sub__(self, other: RankList) -> RankList:
         return RankList.from_runs(_common(self.runs, _holes(other.runs)))

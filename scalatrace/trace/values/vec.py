@@ -151,6 +151,20 @@ class Vec:
             return self.terms
         return None if _endless(self.terms) else max(map(_highest, self.terms), default=None)
 
+    def beyond(self, limits: range) -> int | None:
+        """Return a value that is out of limits, the smallest or largest of its loop; None if there is none.
+
+        A constant is not looked at: `decode` has checked it.
+        """
+        if isinstance(self.terms, int):
+            return None
+        for term in self.terms:
+            ends = (term,) if type(term) is int else (_low(term), _highest(term) if term[0] else None)
+            for end in ends:
+                if end is not None and end not in limits:
+                    return end
+        return None
+
     def times(self, factor: int) -> Vec:
         """Return the vec of all values multiplied by a positive integer."""
         return self if factor == 1 else Vec.decode(_times(self.terms, factor))
@@ -344,7 +358,7 @@ def _highest(term: Term) -> int:
     if type(term) is int:
         return int(term)
     trip_count, stride, *inner = term
-    return max(map(_highest, inner)) + int(max(0, stride * max(0, trip_count - 1)))
+    return max(map(_highest, inner)) + int(stride * (trip_count - 1) if stride > 0 and trip_count > 1 else 0)
 
 
 def _progression(terms: tuple[Term, ...], start: int, stop: int) -> range | None:
@@ -376,8 +390,8 @@ def _low(term: Term) -> int | None:
     trip_count, stride, *inner = term
     if stride < 0 and trip_count == 0:
         return None
-    low = min(value for value in map(_low, inner) if value is not None)
-    return int(low + min(0, stride * max(0, trip_count - 1)))
+    low = min([value for value in map(_low, inner) if value is not None])
+    return int(low + (stride * (trip_count - 1) if stride < 0 and trip_count > 1 else 0))
 
 
 def _ends(terms: tuple[Term, ...], n: int | None = None) -> tuple[int, ...]:
