@@ -14,6 +14,7 @@ import scalatrace
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import read_any, read_trace, read_traces
 from scalatrace.errors import ScalatraceError
+from scalatrace.trace.model.callsite import native_frames
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -79,9 +80,8 @@ class SiteNames:
     @cached_property
     def natives(self) -> set[str]:
         """The frames that are offsets into a program or library."""
-        from scalatrace.symbols.resolve import native_frames
-
-        return native_frames(self._frames) if self._limit_s else set()
+        modules = native_frames(self._frames) if self._limit_s else {}
+        return {text for offsets in modules.values() for text in offsets}
 
     @cached_property
     def known(self) -> dict[str, str]:

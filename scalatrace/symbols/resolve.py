@@ -13,10 +13,10 @@ from scalatrace.errors import FormatError
 from scalatrace.symbols.find import Finder
 from scalatrace.symbols.module import Location, build_id, locations
 from scalatrace.symbols.time_limit import TimeUpError, time_limit
-from scalatrace.trace.model.callsite import is_offset, split_frame
+from scalatrace.trace.model.callsite import native_frames
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Found", "names_of", "native_frames", "resolve"]
+__all__ = ["Found", "names_of", "resolve"]
 
 
 @dataclass
@@ -39,11 +39,6 @@ class Found:
     names: int = 0
     note: str = field(default="")
     is_late: bool = False
-
-
-def native_frames(frames: Iterable[str]) -> set[str]:
-    """The frames that are offsets into a program or library."""
-    return {text for offsets in _offsets(frames).values() for text in offsets}
 
 
 def resolve(
@@ -76,7 +71,7 @@ def names_of(
     """
     date, report, names = meta.get("date", ""), list[Found](), dict[str, str]()
     end_s = None if limit_s is None else monotonic() + limit_s
-    for module, offsets in _offsets(frames).items():
+    for module, offsets in native_frames(frames).items():
         try:
             with time_limit(None if end_s is None else end_s - monotonic()):
                 facts, texts = _resolve_module(module, offsets, finder, date, force)
@@ -86,17 +81,6 @@ def names_of(
         report.append(facts)
         names.update(texts)
     return names, report
-
-
-def _offsets(frames: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Module -> text of a frame -> offset."""
-    offsets: dict[str, dict[str, int]] = {}
-    for text in frames:
-        frame = split_frame(text)
-        offset = frame.function.partition(":")[0]
-        if not frame.line and is_offset(offset):
-            offsets.setdefault(frame.file, {})[text] = int(offset, 16)
-    return offsets
 
 
 def _resolve_module(

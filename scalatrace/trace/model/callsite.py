@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ __all__ = [
     "callers",
     "is_offset",
     "is_wrapper",
+    "native_frames",
     "same_stack",
     "short_frame",
     "split_frame",
@@ -78,6 +80,17 @@ def split_frame(text: str) -> Frame:
 def is_offset(text: str) -> bool:
     """Return whether a text is an offset in a module, `0x...`."""
     return _OFFSET.fullmatch(text) is not None
+
+
+def native_frames(frames: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Return the frames that are offsets into a program or library: module -> text of a frame -> offset."""
+    offsets: dict[str, dict[str, int]] = {}
+    for text in frames:
+        frame = split_frame(text)
+        offset = frame.function.partition(":")[0]
+        if not frame.line and is_offset(offset):
+            offsets.setdefault(frame.file, {})[text] = int(offset, 16)
+    return offsets
 
 
 @cache
