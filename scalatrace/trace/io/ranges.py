@@ -72,7 +72,8 @@ class Ranges:
             if isinstance(param, Peer):
                 value, encoding = param.value, param.encoding
             assert not isinstance(value, Peer)
-            if (far := _beyond_64_bits(value)) is not None:
+            is_constant = type(value) is Vec and type(value.terms) is int
+            if not is_constant and (far := _beyond_64_bits(value)) is not None:
                 raise ValueError(f"{self._parameter(event, name)} reaches {far}, more than 64 bits hold")
             if kind is Kind.PEER or (name == "root" and kind is Kind.INT):
                 self._check_peer(event, name, value, encoding, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 from scalatrace.operations import operation
@@ -41,6 +42,7 @@ def summarised(trace: Trace, chosen: Callable[[str, str], bool] = lambda op, nam
     return tuple(sorted(names))
 
 
+@cache
 def byte_parameters(op: str, name: str) -> bool:
     """Return whether the number of bytes that a call moves depends on a parameter."""
     row = operation(op)
