@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scalatrace.arrays import Floats, Ints
 from scalatrace.executor.binding import EngineResult
 from scalatrace.executor.fields import pointer
 from scalatrace.executor.program import LoweredProgram
-from scalatrace.predict.engine.link_loads import SharedLinks
+from scalatrace.predict.engine.link_loads import GroupMessages
 from scalatrace.predict.platform import TopologyShape
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.callsite import callers, short_frame
@@ -41,6 +42,7 @@ class LinkUse:
         self.nbytes, self.most = np.zeros(count), np.zeros(count)
         self.node: NDArray[np.int32] = np.full(count, -1, dtype=np.int32)
         self.complete = True
+        self._counts: dict[int, Floats] = {}  # node of the program -> [links] bytes of counted messages
 
     def receive(self, result: EngineResult) -> None:
         """Let the executor write collective calls, or all flows, into the arrays."""
@@ -48,31 +50,39 @@ class LinkUse:
         result.link_most = pointer(self.most, ctypes.c_double)
         result.link_node = pointer(self.node, ctypes.c_int32)
 
-    def add_messages(self, shared: SharedLinks, node_of: Ints, calls: Any) -> None:
-        """Add messages between two ranks of a run by loads.
+    def count_messages(self, messages: GroupMessages, node_of: Ints) -> None:
+        """Count messages between two ranks, those of one execution of a group.
 
         Args:
             node_of: [nranks] node of each rank.
-            calls: [nodes of the program] executions of all ranks.
         """
-        counted: dict[int, Floats] = {}
-        tables: Any = [None] * len(shared.program.nodes)
-        for messages in shared.messages(tables):
-            offsets, links = self._topology.routes(node_of[messages.sources], node_of[messages.dests])
-            lengths = np.diff(offsets)
-            for number in np.unique(messages.nodes).tolist():
-                chosen = messages.nodes == number
-                weights = np.repeat(np.where(chosen, messages.nbytes, 0.0), lengths)
-                if (len(counted) + 1) * len(self.nbytes) > MAX_COUNTS:
+        if not self.complete:
+            return
+        offsets, links = self._topology.routes(node_of[messages.sources], node_of[messages.dests])
+        lengths = np.diff(offsets)
+        for number in np.unique(messages.nodes).tolist():
+            if number not in self._counts:
+                if (len(self._counts) + 1) * len(self.nbytes) > MAX_COUNTS:
                     self.complete = False
+                    self._counts.clear()
                     return
-                table = counted.setdefault(number, np.zeros(len(self.nbytes)))
-                table += np.bincount(links, weights=weights, minlength=len(table))
-        for number, table in counted.items():
-            table *= int(calls[number]) / shared.cycles[number]
+                self._counts[number] = np.zeros(len(self.nbytes))
+            weights = np.repeat(np.where(messages.nodes == number, messages.nbytes, 0.0), lengths)
+            self._counts[number] += np.bincount(links, weights=weights, minlength=len(self.nbytes))
+
+    def add_messages(self, calls: Any, cycles: Mapping[int, int]) -> None:
+        """Add the messages that were counted, as often as the run has them.
+
+        Args:
+            calls: [nodes of the program] executions of all ranks.
+            cycles: node -> executions of all ranks among the messages that were counted.
+        """
+        for number, counts in self._counts.items():
+            table = counts * (int(calls[number]) / cycles[number])
             self.nbytes += table
             larger = table > self.most
             self.most[larger], self.node[larger] = table[larger], number
+        self._counts.clear()
 
 
 def hottest_links(use: LinkUse, program: LoweredProgram, time_ns: float, limit: int) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ be too long or too short.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import lcm
 from typing import Any
@@ -83,12 +83,22 @@ class SharedLinks:
     left_out: set[int] = field(default_factory=set)
     """Nodes with too many different messages, which count alone."""
     cycles: dict[int, int] = field(default_factory=dict)
-    """Node -> executions of all ranks among `messages`."""
+    """Node -> executions of all ranks among the messages."""
 
-    def loads(self, platform: Any) -> LinkLoads:
-        """Return the loads on a platform (`binding.PlatformParameters`). Raises LimitError."""
+    def loads(self, platform: Any, count: Callable[[GroupMessages], None] | None = None) -> LinkLoads:
+        """Return the loads on a platform.
+
+        Args:
+            platform: `binding.PlatformParameters`.
+            count: called with the messages of each execution of each group.
+
+        Raises:
+            LimitError: out of memory.
+        """
         tables: LinkLoads = [None] * len(self.program.nodes)
-        for messages in self.messages(tables):
+        for messages in self._messages(tables):
+            if count is not None:
+                count(messages)
             per_byte = link_loads(platform, messages.sources, messages.dests, messages.nbytes, messages.own)
             for number in np.unique(messages.nodes).tolist():
                 chosen = messages.nodes == number
@@ -98,7 +108,7 @@ class SharedLinks:
                 table[at] = np.maximum(table[at], per_byte[chosen])
         return [table if table is not None and table.any() else None for table in tables]
 
-    def messages(self, tables: LinkLoads) -> Iterator[GroupMessages]:
+    def _messages(self, tables: LinkLoads) -> Iterator[GroupMessages]:
         """Yield the messages of each execution of each group; make the tables of its nodes."""
         nranks = self.program.trace.nprocs
         for group in self._groups():

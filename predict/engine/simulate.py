@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
 
 __all__ = [
-    "NETWORKS",
     "SimulateOptions",
     "Simulation",
     "SimulationDeadlockError",
@@ -43,10 +43,6 @@ Sums = NDArray[np.object_]
 """Python integers: 64 bits do not hold the computation of a million ranks."""
 
 Progress = Callable[[int], bool]
-
-NETWORKS = ("none", "loads", "flows")
-"""How messages share links: not; by the bytes on each link of the messages that are under way together; by
-max-min fair flows over time."""
 
 MAX_NAMED_RANKS = 4
 """Waiting ranks that the message of a deadlock names."""
@@ -70,7 +66,9 @@ class SimulateOptions:
         seed: of the draws.
         slowness: [nranks] further factor of each rank.
         noise: [nranks] standard deviation of drawn kernel times over their mean, in place of their models'.
-        network: one of NETWORKS; "": loads where the nodes of the platform share links.
+        network: how messages share links: "none", not; "loads", by the bytes on each link of the messages
+            that are under way together; "flows", by max-min fair flows over time; "": loads where the nodes
+            of the platform share links.
     """
 
     compute_scale: float = 1.0
@@ -251,9 +249,9 @@ class Simulator:
         links = platform.links(nranks) if network != "none" else None
         noise_seed = options.seed if options.drawn else None
         platform_arrays = PlatformArrays(platform, links, network == "flows", noise_seed)
-        struct = self.program.struct(
-            self._link_loads(platform, links, platform_arrays), options.drawn, self._spread
-        )
+        link_use = LinkUse(links) if count_links and links is not None else None
+        loads = self._link_loads(platform, links, platform_arrays, link_use)
+        struct = self.program.struct(loads, options.drawn, self._spread)
         struct.steady = steady and not (path or options.drawn or network == "flows")
         struct.load = pointer(factors, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1
@@ -265,7 +263,6 @@ class Simulator:
             noise = np.ascontiguousarray(options.noise, dtype=np.float32)
             struct.noise = pointer(noise, ctypes.c_float)
         accounts = _Accounts(nranks, nnodes)
-        link_use = LinkUse(links) if count_links and links is not None else None
         if link_use is not None:
             link_use.receive(accounts.struct)
         callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
@@ -293,8 +290,13 @@ class Simulator:
             )
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
-        if link_use is not None and network == "loads":
-            link_use.add_messages(self._shared, platform.nodes_of(nranks), accounts.calls)
+        if link_use is not None:
+            link_use.add_messages(accounts.calls, self._shared.cycles)
+            if not link_use.complete:
+                self.program.notes["busiest links"] = (
+                    f"not counted: {len(link_use.nbytes):,} links for each call that sends "
+                    "take too much memory"
+                )
         return Simulation(
             self.program,
             accounts.clocks,
@@ -307,14 +309,24 @@ class Simulator:
         )
 
     def _link_loads(
-        self, platform: Platform, links: TopologyShape | None, arrays: PlatformArrays
+        self,
+        platform: Platform,
+        links: TopologyShape | None,
+        arrays: PlatformArrays,
+        link_use: LinkUse | None,
     ) -> LinkLoads | None:
-        """Return what each node's messages share of the links."""
+        """Return what each node's messages share of the links; count them in `link_use`, too."""
         if links is None or arrays.struct.flows:
             return None
         nodes = None if platform.node_numbers is None else platform.node_numbers.tobytes()
         depends = links, platform.interface, platform.ranks_per_node, nodes
-        if self._loads is None or self._loads[0] != depends:
+        if link_use is not None:
+            node_of = platform.nodes_of(self._trace.nprocs)
+            self._loads = (
+                depends,
+                self._shared.loads(arrays.struct, partial(link_use.count_messages, node_of=node_of)),
+            )
+        elif self._loads is None or self._loads[0] != depends:
             self._loads = depends, self._shared.loads(arrays.struct)
         return self._loads[1]
 

@@ -44,7 +44,7 @@ class SimulationSetting:
         path: follow the longest path to call sites in large runs, too.
         kernels: file of models: marked kernels take their times instead of the recorded ones.
         polls_work: polls that find nothing take their recorded time, else they wait.
-        network: how messages share links, of `simulate.NETWORKS`; "": as the platform says.
+        network: how messages share links, as `SimulateOptions.network`.
     """
 
     compute_scale: float = 1.0

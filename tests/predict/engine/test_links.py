@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
+from scalatrace.predict.engine import hot_links
 from scalatrace.predict.engine.hot_links import hottest_links
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
@@ -312,3 +313,13 @@ def test_bytes_of_destinations_that_vary() -> None:
         use = simulator.run(PLATFORM, SimulateOptions(network=network), count_links=True).link_use
         assert use is not None
         assert use.nbytes.tolist() == [4000, 0, 0, 2000, 0, 1000, 0, 1000]
+
+
+def test_links_that_are_not_counted_are_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hot_links, "MAX_COUNTS", 1)
+    simulator = Simulator(shift(1000))
+    use = simulator.run(PLATFORM, count_links=True).link_use
+    assert use is not None
+    assert hottest_links(use, simulator.program, 1e6, 3) == []
+    note = simulator.program.notes["busiest links"]
+    assert note == f"not counted: {2 * NRANKS} links for each call that sends take too much memory"
