@@ -26,7 +26,7 @@
 #include "pool.hpp"
 #include "program.hpp"
 #include "rank.hpp"
-#include "rounds.hpp"
+#include "flow_rounds.hpp"
 #include "steady.hpp"
 
 #include <array>
@@ -211,7 +211,7 @@ class Engine {
     void enter(int32_t r, int32_t request);
     void leave(Meeting &meeting, const int32_t *members);
 
-    /* Messages as flows (rounds.cpp). */
+    /* Messages as flows (flow_rounds.cpp). */
     void make_flows();
     bool is_flow(int32_t from, int32_t to, int64_t nbytes) const;
     int32_t start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner,

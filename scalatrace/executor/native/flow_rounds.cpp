@@ -1,5 +1,5 @@
-/* rounds.cpp - messages of the engine as flows: their ends, and collective calls whose rounds are flows. */
-#include "rounds.hpp"
+/* flow_rounds.cpp - messages of the engine as flows: their ends, and collective calls whose rounds are flows. */
+#include "flow_rounds.hpp"
 
 #include "engine.hpp"
 #include "schedules.hpp"

@@ -1,6 +1,6 @@
-/* rounds.hpp - a collective call whose messages are flows: each member goes through the rounds by itself. */
-#ifndef ST_SIM_ROUNDS_HPP
-#define ST_SIM_ROUNDS_HPP
+/* flow_rounds.hpp - a collective call whose messages are flows: each member goes through the rounds by itself. */
+#ifndef ST_SIM_FLOW_ROUNDS_HPP
+#define ST_SIM_FLOW_ROUNDS_HPP
 
 #include "clock.hpp"
 #include "collectives.hpp"
