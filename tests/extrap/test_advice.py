@@ -320,10 +320,14 @@ def test_refusals_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert printed.err.rstrip().endswith(refused["next"]["text"])
 
 
-def test_the_advice_ends() -> None:
-    results = followed(7, 6)
+@pytest.mark.parametrize("count", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_the_advice_ends(count: int) -> None:
+    """The first program needs two further runs; the fifth is refused, after a minute."""
+    results = followed(7, count)
+    assert results.ends.total() == count
     assert not results.texts
     assert not any(end in (CIRCLE, WRONG) for _, end in results.ends)
+    assert results.recordings[2] >= 1
 
 
 def test_errors_keep_their_fact() -> None:

@@ -19,7 +19,7 @@ from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
 from support.calls import IssuedCall, call
-from support.grids import Rank, trace_of
+from support.grids import Body, Rank, trace_of
 
 LINE = [(4,), (5,), (6,), (8,), (9,), (12,)]
 
@@ -55,11 +55,13 @@ def from_root(rank: Rank) -> list[IssuedCall]:
 
 @pytest.mark.parametrize("program", [gathered, from_root])
 @pytest.mark.parametrize("n", [100, 101])
-@pytest.mark.parametrize("target", [15, 16, 40])
-def test_blocks_are_extrapolated(program: object, n: int, target: int) -> None:
-    given = [trace_of(program, dims, n) for dims in LINE]  # type: ignore[arg-type]
-    made = extrap.extrapolate(given, target, params={"n": n})
-    assert diff(made.trace, trace_of(program, (target,), n), ["times"]) == []  # type: ignore[arg-type]
+def test_blocks_are_extrapolated(program: Body, n: int) -> None:
+    given = [trace_of(program, dims, n) for dims in LINE]
+    made = extrap.extrapolate(given, 15, params={"n": n})
+    assert diff(made.trace, trace_of(program, (15,), n), ["times"]) == []
+    for target in (15, 16, 40):
+        bound = of_model(made.model, target, params={"n": n})
+        assert diff(bound.trace, trace_of(program, (target,), n), ["times"]) == []
 
 
 def test_formulas_of_blocks_are_saved(tmp_path: Path) -> None:
