@@ -30,8 +30,8 @@ def assert_agreed(campaign: Campaign, programs: int) -> None:
 @pytest.mark.mpi
 def test_consumers_agree(openmpi: Mpi, tmp_path: Path) -> None:
     campaign = Campaign(openmpi, tmp_path, seed=1)
-    campaign.run(24, group=12)
-    assert_agreed(campaign, 24)
+    campaign.run(16, group=8)
+    assert_agreed(campaign, 16)
 
 
 @pytest.mark.mpi

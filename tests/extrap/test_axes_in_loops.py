@@ -67,7 +67,7 @@ def transpose_and_shift(rank: Rank) -> list[IssuedCall]:
     ("body", "sizes", "target"),
     [
         (faces, SPACES, (4, 3, 3)),
-        (with_trees, SPACES, (4, 3, 3)),
+        pytest.param(with_trees, SPACES, (4, 3, 3), marks=pytest.mark.slow),
         (transpose, SQUARES, (7, 7)),
         (transpose_and_shift, SQUARES, (6, 6)),
     ],
