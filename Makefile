@@ -9,8 +9,8 @@ SECONDS ?= 60
 SEED ?= 1
 
 BIN := $(abspath $(VENV))/bin
-# Two workers: one begins with what starts MPI (tests/conftest.py), and each helps the other at the end.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
+# Three workers on two cores: one begins with what starts MPI (tests/conftest.py) and mostly waits.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist worksteal
 # Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
 NATIVE := pyproject.toml CMakeLists.txt \
 	$(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/* scalatrace/front scalatrace/front/*.[chS] scalatrace/front/names.def scalatrace/launchers.def scalatrace/executor/native scalatrace/executor/native/*)

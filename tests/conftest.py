@@ -38,8 +38,8 @@ Others run there among the slow tests."""
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Mark as slow what was tested under Open MPI already and hardly depends on the MPI.
 
-    What starts MPI comes first. Of two workers the first begins with the first half, so the other one
-    computes while ranks wait. A worker that has finished takes tests from the end of the other's.
+    What starts MPI comes first. Of three workers the first begins with the first third, so the others
+    compute while ranks wait. A worker that has finished takes tests from the end of another's.
     """
     for item in items:
         params = getattr(item, "callspec", None)
