@@ -8,14 +8,14 @@ not run on the ranks of the other tree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from scalatrace.arrays import Floats
-from scalatrace.extrap.alignment.rank_tree import Key, RankNode
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode, all_nodes
 from scalatrace.trace.values.vec import Vec
 
 __all__ = ["Aligned", "align", "aligned_nodes", "single_trip", "straight_body", "with_repeated_events"]
@@ -270,20 +270,22 @@ def with_repeated_events(trees: Mapping[int, Sequence[RankNode]]) -> dict[int, t
     A rank without partners may make a single call per time step. Its tree has an event that runs as often as
     the loop of the other ranks. None: there are no such events.
     """
-    loops = (node for tree in trees.values() for node in tree)
+    nodes = [node for tree in trees.values() for node in all_nodes(tree)]
     keys = {
-        child.key for loop in loops for child in loop.children if child.key is not None and child.width == 1
+        child.key for loop in nodes for child in loop.children if child.key is not None and child.width == 1
     }
 
     def is_repeated(node: RankNode) -> bool:
         return node.key in keys and node.width > 1
 
-    if not any(is_repeated(node) for tree in trees.values() for node in tree):
+    def looped(node: RankNode) -> RankNode:
+        if node.key is None:
+            return replace(node, children=tuple(map(looped, node.children)))
+        return _loop(node) if is_repeated(node) else node
+
+    if not any(map(is_repeated, nodes)):
         return None
-    return {
-        point: tuple(_loop(node) if is_repeated(node) else node for node in tree)
-        for point, tree in trees.items()
-    }
+    return {point: tuple(map(looped, tree)) for point, tree in trees.items()}
 
 
 def _loop(node: RankNode) -> RankNode:

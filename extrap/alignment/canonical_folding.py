@@ -13,8 +13,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
-from scalatrace.extrap.alignment.sequences import Line, LineToken, Symbols, fold_all
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode, all_nodes, rank_tree
+from scalatrace.extrap.alignment.sequences import Line, LineToken, Symbols, complete_trips, fold_all
 from scalatrace.extrap.alignment.sources import Mark, Order, Shared, Sources
 from scalatrace.extrap.alignment.stages import MAX_BODIES, StagedCalls, StageGroup, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
@@ -55,6 +55,23 @@ class Foldings:
     @cached_property
     def canonical(self) -> Trees | None:
         """The trees in their canonical form; None when there are too many calls."""
+        return None if self._folded_lines is None else self._gathered(self._folded_lines.lines)
+
+    @cached_property
+    def with_partial_trips(self) -> Trees | None:
+        """As `canonical`, with loops that end within their body; None where there are none.
+
+        A program that exchanges with the left and the right neighbour in turn, once per rank, ends after the
+        left one where the number of ranks is odd.
+        """
+        if self._folded_lines is None:
+            return None
+        lines, symbols = self._folded_lines.lines, self._folded_lines.symbols
+        completed = {point: list(complete_trips(line, symbols)) for point, line in lines.items()}
+        return None if completed == lines else self._gathered(completed)
+
+    @cached_property
+    def _folded_lines(self) -> _FoldedLines | None:
         shared: dict[Any, list[int]] = {}
         for point, tree in self.trees.items():
             shared.setdefault(_structure(tree), []).append(point)
@@ -66,13 +83,19 @@ class Foldings:
         keys = {point: _keys(list(_leaves(tree)), orders[point]) for point, tree in firsts.items()}
         lines = {point: _line(keys[point], symbols) for point in firsts}
         fold_all(lines, symbols)
-        result, known = {}, Shared()
-        for first, *equal_points in shared.values():
-            templates = _templates(lines[first], symbols)
-            for point in (first, *equal_points):
+        return _FoldedLines(symbols, lines, orders, keys, tuple(map(tuple, shared.values())))
+
+    def _gathered(self, lines: Mapping[int, Line]) -> Trees:
+        """Return the trees of folded sequences, one for all ranks with equal recorded trees."""
+        assert self._folded_lines is not None
+        folded, result, known = self._folded_lines, {}, Shared()
+        for points in folded.equal_points:
+            first = points[0]
+            templates = _templates(lines[first], folded.symbols)
+            for point in points:
                 leaves = list(_leaves(self.trees[point]))
-                sources = Sources(*self._trace_of(point), leaves, orders[first], known)
-                result[point] = _tree(templates, sources, keys[first])
+                sources = Sources(*self._trace_of(point), leaves, folded.orders[first], known)
+                result[point] = _tree(templates, sources, folded.keys[first])
         return {point: result[point] for point in self.trees}
 
     @cached_property
@@ -145,6 +168,17 @@ def foldings_of(traces: Sequence[Trace]) -> Foldings:
     ranks = [(trace, rank) for trace in traces for rank in range(trace.nprocs)]
     trees = {point: rank_tree(trace, rank) for point, (trace, rank) in enumerate(ranks)}
     return Foldings(trees, ranks.__getitem__)
+
+
+@dataclass(frozen=True)
+class _FoldedLines:
+    """Folded sequences of calls: one for all ranks with equal trees, by the first of their points."""
+
+    symbols: Symbols
+    lines: Mapping[int, Line]
+    orders: Mapping[int, Order]
+    keys: Mapping[int, Sequence[Key]]
+    equal_points: Sequence[tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -274,7 +308,7 @@ def _leaves(tree: Iterable[RankNode]) -> Iterator[RankNode]:
 def _order(tree: Sequence[RankNode]) -> Order:
     """Return the calls of a rank in the order of their execution."""
     numbers = {id(leaf): number for number, leaf in enumerate(_leaves(tree))}
-    repeats = {id(node): iter(node.repeat) for node in _nodes(tree)}
+    repeats = {id(node): iter(node.repeat) for node in all_nodes(tree)}
     done = [0] * len(numbers)
     result: list[tuple[int, int]] = []
 
@@ -303,12 +337,6 @@ def _line(keys: Sequence[Key], symbols: Symbols) -> Line:
     return [LineToken(symbols.of_call(key), call) for call, key in enumerate(keys)]
 
 
-def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
-    for node in tree:
-        yield node
-        yield from _nodes(node.children)
-
-
 @dataclass(frozen=True, slots=True)
 class _Template:
     """A node that ranks with equal structure share.
@@ -328,12 +356,13 @@ def _template(entries: Sequence[LineToken], symbols: Symbols) -> _Template:
     """Return the node of equal tokens, one for each entry of what is around."""
     body = symbols.bodies.get(entries[0].symbol)
     if body is None:
-        return _Template((1,) * len(entries), tuple(entry.call for entry in entries))
+        calls = [entry.call for entry in entries]
+        return _Template(tuple(int(call >= 0) for call in calls), tuple(call for call in calls if call >= 0))
     trips = [trip for entry in entries for trip in entry.trips]
     repeats = tuple(len(entry.trips) for entry in entries)
     if not trips:
         return _Template(repeats)
-    templates = (_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
+    templates = (_template([trip[k] for trip in trips], symbols) for k in range(len(trips[0])))
     children = tuple(child for child in templates if any(child.repeats))
     if len(children) == 1 and not children[0].children and entries[0].symbol not in symbols.stages:
         return _Template(repeats, children[0].calls)

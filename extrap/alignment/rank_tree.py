@@ -7,7 +7,7 @@ and sequences that always run once are replaced by their content.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -22,7 +22,7 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Key", "RankNode", "key_of", "normalize_vec", "rank_tree"]
+__all__ = ["Key", "RankNode", "all_nodes", "key_of", "normalize_vec", "rank_tree"]
 
 
 class Key(NamedTuple):
@@ -96,6 +96,13 @@ def key_of(trace: Trace, event: Event) -> Key:
 def rank_tree(trace: Trace, rank: int) -> tuple[RankNode, ...]:
     """Return the tree of one rank."""
     return tuple(_rank_nodes(trace, trace.nodes, rank, 1))
+
+
+def all_nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
+    """Yield the nodes of a tree, each before its children."""
+    for node in tree:
+        yield node
+        yield from all_nodes(node.children)
 
 
 def _rank_nodes(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int) -> Iterator[RankNode]:

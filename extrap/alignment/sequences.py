@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -15,7 +15,7 @@ from scalatrace.extrap.alignment.rank_tree import Key
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""
 
-__all__ = ["Line", "LineToken", "Symbols", "fold_all"]
+__all__ = ["Line", "LineToken", "Symbols", "complete_trips", "fold_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class LineToken:
 
     Attributes:
         symbol: equal for calls of one operation and call site, and for loops around equal symbols.
-        calls: of a call: its position in the sequence.
+        call: of a call: its position in the sequence; -1: it is not made.
         trips: of a loop: its iterations.
     """
 
@@ -92,6 +92,35 @@ def fold_all(lines: dict[int, Line], symbols: Symbols) -> None:
         if not folded:
             return
         period = 1
+
+
+def complete_trips(tokens: Sequence[LineToken], symbols: Symbols) -> tuple[LineToken, ...]:
+    """Return folded tokens with the start of a loop's body after the loop as its last trip."""
+    result: list[LineToken] = []
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        at += 1
+        if token.trips and token.symbol not in symbols.stages:
+            trips = [complete_trips(trip, symbols) for trip in token.trips]
+            body = symbols.bodies[token.symbol]
+            count = _common_start(body, tokens[at:])
+            if 0 < count < len(body):
+                partial = complete_trips(tokens[at : at + count], symbols)
+                missing = (LineToken(full.symbol) for full in trips[0][len(partial) :])
+                trips.append((*partial, *missing))
+                at += count
+            token = replace(token, trips=tuple(trips))
+        result.append(token)
+    return tuple(result)
+
+
+def _common_start(body: Sequence[int], tokens: Sequence[LineToken]) -> int:
+    """Return how many tokens are those of a body, from its start on."""
+    different = (
+        k for k, (symbol, token) in enumerate(zip(body, tokens, strict=False)) if token.symbol != symbol
+    )
+    return next(different, min(len(body), len(tokens)))
 
 
 def _fold(line: Line, period: int, symbols: Symbols) -> Line:

@@ -45,6 +45,7 @@ from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, as_sums, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
+from scalatrace.extrap.fit.undetermined.partial_trips import decided_by_partial_trips
 from scalatrace.extrap.fit.undetermined.rivals import (
     apart,
     shares_of_numbers,
@@ -220,14 +221,18 @@ class Fitter:
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
         """Yield the trees as recorded and in canonical form, aligned; the more similar ones first.
 
-        If these follow no rules, events that are repeated are loops of one call.
+        If these follow no rules, events that are repeated are loops of one call, and loops may end within
+        their body.
         """
         canonical = self._foldings.canonical
         aligned = [align(trees) for trees in (self._foldings.trees, canonical) if trees is not None]
         yield from sorted(aligned, key=aligned_nodes)
-        looped = None if canonical is None else with_repeated_events(canonical)
-        if looped is not None:
-            yield align(looped)
+        for trees in (canonical, self._foldings.with_partial_trips):
+            looped = None if trees is None else with_repeated_events(trees)
+            if looped is not None:
+                yield align(looped)
+            elif trees is not canonical and trees is not None:
+                yield align(trees)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules of all nodes of all trees. Raises ExtrapolationError."""
@@ -384,6 +389,8 @@ class Fitter:
         if node.key is None:
             repeat = self._repeat(node, around)
             children = self.nodes(node.children, self._inside(node, repeat, around))
+            decided = decided_by_partial_trips(self.space, repeat, node.nodes, children)
+            repeat = decided or self._found("repeat", node, self._repeats(node, around), around, None)
             return Rule(self._unsure_of_stages(node, repeat), children=children)
         repeat, params = self._fitted.get(id(node)) or self._event(node, around)
         repeat = self._unsure_of_stages(node, repeat)

@@ -14,7 +14,7 @@ from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class,
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Cond, Const, Value
+from scalatrace.formula import Compare, Cond, Const, Value, Var, indicator
 from scalatrace.trace.model.symbolic import CYCLE, INDEXED, LOOPED, Shape
 from scalatrace.trace.symbolic.counters import Chain, rows_equal
 from scalatrace.trace.symbolic.shapes import Parts, is_vec, vec_from
@@ -26,7 +26,7 @@ MAX_CYCLE_VALUES = 256
 MIN_CYCLE_SIZES = 3
 """Sizes that confirm a cycle of numbers that depend on sizes: on two, blocks are of some rounding each."""
 
-__all__ = ["by_cycle", "by_index", "by_loops", "holds", "list_values"]
+__all__ = ["by_cycle", "by_first_trips", "by_index", "by_loops", "holds", "list_values"]
 
 
 def by_cycle(
@@ -146,6 +146,37 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
             if result is not None:
                 return result
     return None
+
+
+def by_first_trips(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
+    """Fit the class as what runs once in each of the first iterations of a loop, and in no later one."""
+    counts = [
+        _first_trips(value, chain)
+        for value, chain in zip(fit_input.of(points), fit_input.around(points), strict=True)
+    ]
+    known = [count for count in counts if count is not None]
+    if len(known) < len(counts):
+        return None
+    space, column = fit_input.space, np.array(known, dtype=np.int64)
+    solution = space.points(points).solve(column)
+    if solution is None:
+        return None
+    rivals = tuple(
+        (indicator(Compare("<", Var("i1"), count)), indicator(Compare("<", Var("i1"), rival)))
+        for count, rival in rivals_of(space, points, column, solution)
+    )
+    formulas = Const(1), indicator(Compare("<", Var("i1"), solution.formula))
+    return Class(conditions, points, LOOPED, formulas, solution.weight + PER_PART, rivals=rivals)
+
+
+def _first_trips(value: Parts | None, chain: Chain | None) -> int | None:
+    """Return the number of first iterations of the innermost loop in which something runs; None: others."""
+    if value is None or chain is None or not chain.small or value.times != chain.runs:
+        return None
+    row = _list_values(value, chain.runs)
+    period = _period(row, chain, len(chain.levels) - 1)
+    count = int(row[:period].sum())
+    return count if period and np.array_equal(row[:period], np.arange(period) < count) else None
 
 
 def _list_values(value: Parts | None, runs: int) -> Ints:

@@ -101,9 +101,24 @@ def test_folding_anew_keeps_every_call(program: Any, data: st.DataObject) -> Non
     ]
     trace = record([calls])
     recorded = rank_tree(trace, 0)
-    folded = Foldings({0: recorded}, lambda _: (trace, 0)).canonical
-    assert folded is not None
-    assert expanded(trace, 0, folded[0]) == expanded(trace, 0, recorded)
+    foldings = Foldings({0: recorded}, lambda _: (trace, 0))
+    assert foldings.canonical is not None
+    for folded in (foldings.canonical, foldings.with_partial_trips or foldings.canonical):
+        assert expanded(trace, 0, folded[0]) == expanded(trace, 0, recorded)
+
+
+def test_start_of_a_body_after_its_loop_is_the_last_trip() -> None:
+    calls = [call("Bcast", site, count=1, root=0, comm="world") for site in (1, 2, 3, 1, 2, 3, 1, 2, 4)]
+    trace = record([calls])
+    foldings = Foldings({0: rank_tree(trace, 0)}, lambda _: (trace, 0))
+    assert foldings.with_partial_trips is not None
+    loop, last = foldings.with_partial_trips[0]
+    assert [tuple(node.repeat.first(loop.runs)) for node in loop.children] == [
+        (1, 1, 1),
+        (1, 1, 1),
+        (1, 1, 0),
+    ]
+    assert last.runs == 1
 
 
 @settings(max_examples=40)

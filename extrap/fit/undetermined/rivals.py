@@ -47,6 +47,7 @@ __all__ = [
     "divides_numbers",
     "is_refuted",
     "points_of_parts",
+    "probes_of",
     "rivals",
     "shares_of_numbers",
     "with_rivals",
@@ -197,16 +198,21 @@ def apart(space: Space, pairs: Sequence[tuple[Expr, Expr]], condition: Cond) -> 
     """Return the pairs of formulas that differ under a condition, on grids like those of the traces."""
     if not pairs:
         return ()
-    if "probes" not in space.memo:
-        space.memo["probes"] = _probes(space)
-    columns = space.memo["probes"]
+    columns = probes_of(space)
     holds = np.broadcast_to(np.asarray(evaluate(condition, columns), dtype=bool), columns["r"].shape)
     here = {name: column[holds] for name, column in columns.items()}
     return tuple(pair for pair in pairs if differing(*pair, here).any())
 
 
-def _probes(space: Space) -> Mapping[str, Any]:
+def probes_of(space: Space) -> Mapping[str, Any]:
     """Return the columns of the ranks of some grids, with other values of the parameters."""
+    if "probes" not in space.memo:
+        space.memo["probes"] = _probes(space)
+    probes: Mapping[str, Any] = space.memo["probes"]
+    return probes
+
+
+def _probes(space: Space) -> Mapping[str, Any]:
     ndims = len(space.names.sizes)
     if all(len(set(run.grid.dims)) == 1 for run in space.runs):
         shapes = [(side,) * ndims for side in (SIDES if ndims > 1 else range(2, MAX_LINE))]
