@@ -10,7 +10,7 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput
-from scalatrace.extrap.fit.sequences import by_cycle, by_first_trips, by_index, by_loops, holds
+from scalatrace.extrap.fit.sequences import by_cycle, by_end_trips, by_index, by_loops, holds
 from scalatrace.extrap.fit.undetermined.rivals import is_refuted
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
@@ -77,7 +77,7 @@ def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) 
     elif fit_input.effort < MIXED:
         return None
     if result is None and fit_input.effort >= BY_LOOPS:
-        result = by_first_trips(fit_input, conditions, points) or by_loops(fit_input, conditions, points)
+        result = by_loops(fit_input, conditions, points) or by_end_trips(fit_input, conditions, points)
     return result
 
 

@@ -26,7 +26,7 @@ MAX_CYCLE_VALUES = 256
 MIN_CYCLE_SIZES = 3
 """Sizes that confirm a cycle of numbers that depend on sizes: on two, blocks are of some rounding each."""
 
-__all__ = ["by_cycle", "by_first_trips", "by_index", "by_loops", "holds", "list_values"]
+__all__ = ["by_cycle", "by_end_trips", "by_index", "by_loops", "holds", "list_values"]
 
 
 def by_cycle(
@@ -148,35 +148,64 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
     return None
 
 
-def by_first_trips(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
-    """Fit the class as what runs once in each of the first iterations of a loop, and in no later one."""
-    counts = [
-        _first_trips(value, chain)
-        for value, chain in zip(fit_input.of(points), fit_input.around(points), strict=True)
-    ]
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
+def by_end_trips(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
+    """Fit the class as what runs once in some of the first, or of the last, iterations of each loop."""
+    for counter in ("i1", "l1"):
+        found = [
+            _end_trips(value, chain, counter)
+            for value, chain in zip(fit_input.of(points), fit_input.around(points), strict=True)
+        ]
+        counts = [trips for trips in found if trips is not None]
+        if len(counts) == len(found):
+            return _fit_end_trips(fit_input, conditions, points, counts, counter)
+    return None
+
+
+_EndTrips = tuple[Ints, Mapping[str, Ints]]
+"""How many iterations of each execution of a loop have a call, and the counters of the loops around."""
+
+
+def _end_trips(value: Parts | None, chain: Chain | None, counter: str) -> _EndTrips | None:
+    """Return in how many iterations something runs, if these are the first (`i1`) or the last ones (`l1`)."""
+    if value is None or chain is None or not chain.small or value.times != chain.runs or not value.times:
         return None
-    space, column = fit_input.space, np.array(known, dtype=np.int64)
-    solution = space.points(points).solve(column)
+    row = _list_values(value, chain.runs)
+    done, left = chain.counters[-1]
+    starts = done == 0
+    execution = np.cumsum(starts) - 1
+    counts = np.bincount(execution, row).astype(np.int64)
+    if not np.array_equal(row, (done if counter == "i1" else left) < counts[execution]):
+        return None
+    outer = {
+        name: column[starts] for name, column in chain.columns(0).items() if name not in ("i", "i1", "l1")
+    }
+    return counts, outer
+
+
+def _fit_end_trips(
+    fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints, trips: Sequence[_EndTrips], counter: str
+) -> Class | None:
+    """Return the class by a formula of sizes, or else over the counters of the loops around."""
+    space, levels, numbers, seen_at = fit_input.space, 1, dict[str, Ints](), points
+    if all((counts == counts[0]).all() for counts, _ in trips):
+        flat = np.array([counts[0] for counts, _ in trips], dtype=np.int64)
+        solution = space.points(points).solve(flat)
+    else:
+        levels = 1 + len(trips[0][1]) // 2
+        if any(outer.keys() != trips[0][1].keys() for _, outer in trips):
+            return None
+        seen_at = np.repeat(points, [len(counts) for counts, _ in trips])
+        flat = np.concatenate([counts for counts, _ in trips])
+        numbers = {name: np.concatenate([outer[name] for _, outer in trips]) for name in trips[0][1]}
+        solution = space.solve_counted(seen_at, numbers, flat)
     if solution is None:
         return None
     rivals = tuple(
-        (indicator(Compare("<", Var("i1"), count)), indicator(Compare("<", Var("i1"), rival)))
-        for count, rival in rivals_of(space, points, column, solution)
+        (indicator(Compare("<", Var(counter), count)), indicator(Compare("<", Var(counter), rival)))
+        for count, rival in rivals_of(space, seen_at, flat, solution, numbers)
     )
-    formulas = Const(1), indicator(Compare("<", Var("i1"), solution.formula))
+    formulas = Const(levels), indicator(Compare("<", Var(counter), solution.formula))
     return Class(conditions, points, LOOPED, formulas, solution.weight + PER_PART, rivals=rivals)
-
-
-def _first_trips(value: Parts | None, chain: Chain | None) -> int | None:
-    """Return the number of first iterations of the innermost loop in which something runs; None: others."""
-    if value is None or chain is None or not chain.small or value.times != chain.runs:
-        return None
-    row = _list_values(value, chain.runs)
-    period = _period(row, chain, len(chain.levels) - 1)
-    count = int(row[:period].sum())
-    return count if period and np.array_equal(row[:period], np.arange(period) < count) else None
 
 
 def _list_values(value: Parts | None, runs: int) -> Ints:

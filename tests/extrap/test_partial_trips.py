@@ -1,4 +1,4 @@
-"""Loops that end within their body: the last iteration lacks a phase on some numbers of ranks."""
+"""Calls in the first or the last iterations of loops: bodies that end early, loops that grow."""
 
 from __future__ import annotations
 
@@ -30,6 +30,18 @@ def phases_in_a_step(rank: Rank) -> list[IssuedCall]:
     return odd_even_phases(rank) * 4
 
 
+def bitonic_sort(rank: Rank) -> list[IssuedCall]:
+    """Merges of 2, 4, 8 ... ranks, each with partners at all smaller powers of two, the largest first."""
+    exponents = range((rank.dims[0] - 1).bit_length())
+    partners = [rank.number ^ (1 << k) for merge in exponents for k in reversed(range(merge + 1))]
+    return [*(_exchange(20, peer) for peer in partners), call("Barrier", 21, comm="world")]
+
+
+def bitonic_sort_in_a_step(rank: Rank) -> list[IssuedCall]:
+    """The same in each of three time steps."""
+    return bitonic_sort(rank) * 3
+
+
 def _check(body: Body, sides: list[int], target: int) -> None:
     lines = [(side,) for side in sides]
     result = extrapolate([trace_of(body, dims) for dims in lines], target, (target,), dims_of=lines)
@@ -39,6 +51,11 @@ def _check(body: Body, sides: list[int], target: int) -> None:
 @pytest.mark.parametrize("target", [13, pytest.param(16, marks=pytest.mark.slow)])
 def test_last_iteration_lacks_a_phase(target: int) -> None:
     _check(odd_even_phases, [3, 4, 5, 6, 8], target)
+
+
+@pytest.mark.parametrize("body", [bitonic_sort, pytest.param(bitonic_sort_in_a_step, marks=pytest.mark.slow)])
+def test_merges_have_more_and_more_stages(body: Body) -> None:
+    _check(body, [2, 4, 8, 16], 64)
 
 
 @pytest.mark.slow
