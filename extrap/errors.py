@@ -18,6 +18,7 @@ __all__ = [
     "CorruptModelError",
     "ExtrapolationError",
     "InputError",
+    "NegativeError",
     "NoFormulaError",
     "PollingError",
     "SeenValues",
@@ -112,6 +113,10 @@ class UndeterminedPeerError(ExtrapolationError):
     def of(self, what: str) -> UndeterminedPeerError:
         """Return the error of this quantity."""
         return UndeterminedPeerError(*self.peers, self.rank, self.grid, what)
+
+
+class NegativeError(ExtrapolationError):
+    """Error: the formula of a count or of a trip count is negative at the size of the result."""
 
 
 class InputError(UsageError):

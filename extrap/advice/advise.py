@@ -14,9 +14,10 @@ import numpy as np
 
 from scalatrace.extrap.advice.causes import COMPLETING, cause_of, depends_on_senders, is_divided
 from scalatrace.extrap.advice.hints import hint
-from scalatrace.extrap.advice.recordings import Case, deciding, unseen, with_sides
+from scalatrace.extrap.advice.recordings import Case, deciding, ending, unseen, with_sides
 from scalatrace.extrap.errors import (
     CorruptModelError,
+    NegativeError,
     NoFormulaError,
     SeenValues,
     UndeterminedError,
@@ -46,6 +47,7 @@ LOSSY = NextStep(Action.OPTION, "drop these calls (--lossy, --max-dropped)")
 PLUGIN = NextStep(Action.OPTION, "give the formula in a plug-in (--plugin), or drop these calls (--lossy)")
 UNCONFIRMED = NextStep(Action.OPTION, "accept the first formula (--accept-unconfirmed)")
 SEEN_SIDES = NextStep(Action.OPTION, "choose a result (-P, --dims) with sides that the traces show")
+FEWER_RANKS = NextStep(Action.OPTION, "choose a result of fewer ranks (-P): the rule ends before this size")
 COLLECTIVE_COUNTS = ("sendcounts", "recvcounts")
 """Parameters of which `--histograms` keeps means that a result can have."""
 
@@ -108,6 +110,8 @@ def _step(error: Refused, case: Case, traces: Sequence[Trace], model: SymbolicTr
         case Cause.TWO_RULES:
             return _telling_apart(error, case, model)
         case Cause.FEW_SIZES:
+            if isinstance(error, NegativeError) and model is not None:
+                return _beyond_end(case, model)
             if isinstance(error, UnseenSideError):
                 return _record(with_sides(case), SEEN_SIDES)
             return _record(next(iter(unseen(case)), None))
@@ -121,6 +125,14 @@ def _is_unlike(error: NoFormulaError) -> bool:
 
 def _record(recording: Recording | None, otherwise: NextStep = PLUGIN) -> NextStep:
     return otherwise if recording is None else NextStep.record(recording)
+
+
+def _beyond_end(case: Case, model: SymbolicTrace) -> NextStep:
+    """Return the runs that show what a program does where a rule of the traces ends."""
+    first = ending(case, model)
+    if first is None:
+        return FEWER_RANKS
+    return NextStep(Action.RECORD, f"add traces of {first} and more: the rule ends there", (first,))
 
 
 def _without_timing(error: Refused, traces: Sequence[Trace]) -> NextStep:

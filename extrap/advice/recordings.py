@@ -8,7 +8,7 @@ from itertools import islice, pairwise, product
 from math import gcd, prod
 
 from scalatrace.errors import FormatError, FormulaError, LimitError
-from scalatrace.extrap.errors import InputError, UndeterminedError
+from scalatrace.extrap.errors import InputError, NegativeError, UndeterminedError
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_sides, grids_like
@@ -29,7 +29,7 @@ MAX_TRIED = 12
 MAX_FREE_GRIDS = 400
 """Grids with sides of any length that are tried, the smallest first."""
 
-__all__ = ["Case", "deciding", "unseen", "with_sides"]
+__all__ = ["Case", "deciding", "ending", "unseen", "with_sides"]
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,26 @@ def _open(model: SymbolicTrace, grid: Grid, inputs: Mapping[str, int]) -> set[Ha
         return set()
     pairs = {(id(field), error.formula, error.rival) for field, _, error in made.rivals}
     return {*pairs, *map(id, made.encodings)}
+
+
+def ending(case: Case, model: SymbolicTrace) -> Recording | None:
+    """Return the smallest run at which a count is negative by its formula: there, another rule holds.
+
+    It is smaller than the result; None: there is no such run.
+    """
+    assert case.grid is not None
+    limit = case.grid.nprocs
+
+    def ends(one: Recording) -> bool:
+        try:
+            made_with_rivals(model, one.grid, one.inputs)
+        except NegativeError:
+            return True
+        except (FormulaError, FormatError, LimitError):
+            return False
+        return False
+
+    return next((one for one in _of_grids(case) if one.grid.nprocs < limit and ends(one)), None)
 
 
 def with_sides(case: Case) -> Recording | None:

@@ -17,6 +17,7 @@ from scalatrace.extrap.errors import (
     CorruptModelError,
     ExtrapolationError,
     InputError,
+    NegativeError,
     UndeterminedError,
     UndeterminedPeerError,
 )
@@ -163,7 +164,7 @@ class _Maker:
             return None
         repeat, part = found
         if (least := self.least(repeat, idle)) < 0:
-            raise ExtrapolationError(f"{_name(rule)} would run {least} times on {self.grid} ranks")
+            raise NegativeError(f"{_name(rule)} would run {least} times on {self.grid} ranks")
         if isinstance(repeat, Formulas) or idle is not None:
             idle = (idle or frozenset()) | self.never(repeat)
         inside = around if runs_once(rule.repeat) else (*around, repeat)
@@ -202,7 +203,7 @@ class _Maker:
         with located(f"{rule.name} of {_name(event)}"):
             value, pieces = self.values.param(rule.field, ranks, rule.kind, inside)
         if rule.name.endswith("count") and SPECIAL_MAX <= (least := self.least(value, idle)) < 0:
-            raise ExtrapolationError(f"a {rule.name} would be {least} on {self.grid} ranks")
+            raise NegativeError(f"a {rule.name} would be {least} on {self.grid} ranks")
         if rule.kind is not Kind.PEER:
             return value
         encoding = rule.encoding or Encoding.ABSOLUTE

@@ -247,6 +247,20 @@ def test_a_parameter_that_never_varied_names_a_run() -> None:
     assert diff(made.trace, trace_of(blocks, (12,), 120), ["times"]) == []
 
 
+def test_runs_are_named_where_a_rule_ends() -> None:
+    """As the steady part of a pipeline: more stages than batches leave none. The result has more."""
+    lines = [(2,), (3,), (4,), (5,), (6,)]
+
+    def steady_part(rank: Rank) -> list[IssuedCall]:
+        return [call("Barrier", 1, comm="world")] * max(rank.n - rank.dims[0], 0)
+
+    traces = [trace_of(steady_part, dims, 8) for dims in lines]
+    error = refusal(traces, (12,), lines)
+    assert str(error).endswith("next: add traces of 9 ranks (9) and more: the rule ends there")
+    error = refusal(traces, (9,), lines)
+    assert str(error).endswith("next: choose a result of fewer ranks (-P): the rule ends before this size")
+
+
 @pytest.mark.parametrize("large", [(5, 6), (6, 5)])
 def test_three_traces_of_one_shape_show_no_rule(large: Place) -> None:
     """The stages of 2, 2 and 4 rows are X//2, and those of 3, 4 and 4 rows are 2; 5 rows have 3."""
