@@ -42,6 +42,7 @@ from scalatrace.extrap.fit.lists.neighbour_counts import fit_neighbour_count
 from scalatrace.extrap.fit.lists.neighbour_lists import fit_neighbour_arrays
 from scalatrace.extrap.fit.lists.open_requests import Path, fit_open_requests, open_requests
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
+from scalatrace.extrap.fit.pickled import short_forms
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, as_sums, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
@@ -641,7 +642,7 @@ class Fitter:
             samples = self._samples(node, at, kind, MAX_SHORT_VALUES)
             if name in REQUESTS and (opened := self._open_requests(node, at, samples, inside)) is not None:
                 return opened
-            by_value = self._fit(samples, inside)
+            by_value = self._fit(samples, inside) or self._of_pickles(node, samples, inside)
             if by_value is not None:
                 return self._found(name, node, samples, inside, by_value, kind)
         samples = self._samples(node, at, kind)
@@ -657,6 +658,8 @@ class Fitter:
             by_element = searched.fit_arrays(self.space, arrays)
             if by_element is not None:
                 return by_element[0]
+        if field is None and kind in (Kind.INT, Kind.ARRAY):
+            field = self._of_pickles(node, samples, inside)
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field, kind)
@@ -677,6 +680,24 @@ class Fitter:
             lambda maker: self._repeat(maker, self._around[id(maker)]),
             inside,
             own_loop,
+        )
+
+    def _of_pickles(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
+        """Return the field of lengths of pickled objects, whose form changes; None if they are none."""
+        for short in short_forms(samples) if self._sends_bytes(node) else ():
+            field = self._fit(short.samples, inside)
+            if isinstance(field, Field) and (lengthened := short.lengthened(field)) is not None:
+                return lengthened
+        return None
+
+    def _sends_bytes(self, node: Aligned) -> bool:
+        """Return whether all datatypes of a call are MPI_BYTE, as those of pickled objects."""
+        types = [at for at, (_, kind) in enumerate(self._params(node)) if kind is Kind.TYPE]
+        return bool(types) and all(
+            number >= 0 and trace.datatype(number).description == "MPI_BYTE"
+            for point, trace, _, event in self._events(node)
+            for at in types
+            if (number := vec_of_rank(event.params[at], self.run_of[point][1]).constant) is not None
         )
 
     def _are_predefined(self, node: Aligned, at: int) -> bool:
