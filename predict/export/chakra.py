@@ -1,12 +1,15 @@
 """Chakra execution traces, for ASTRA-sim: a file `trace.N.et` for each rank, and groups of ranks as JSON.
 
 A file is a sequence of protobuf messages, each after its length: metadata, then a node for each operation.
-Durations are whole microseconds; what is cut off is added to the next.
+Durations are whole microseconds; what is cut off is added to the next. Messages without content, such as
+those of barriers and of calls that make communicators, have `MIN_BYTES`.
 """
 
 from __future__ import annotations
 
 import json
+from array import array
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -102,6 +105,12 @@ CHAKRA = LoweringTarget(frozenset(_COLLECTIVES), groups=True)
 GROUPS = "groups.json"
 """File with the ranks of each group: for ASTRA-sim's option --comm-group-configuration."""
 
+MIN_BYTES = 1
+"""Size of a message or collective without content: ASTRA-sim stops at sizes of 0."""
+
+MIN_GATHER_BYTES = 64
+"""The same of an allgather, which ASTRA-sim divides by `preferred-dataset-splits` without a lower bound."""
+
 _TOTAL = frozenset({"alltoall", "reduce_scatter"})
 """Collectives whose size is that of all blocks of a rank together."""
 
@@ -121,20 +130,46 @@ class ProcessGroups:
         return json.dumps({str(number): list(members) for members, number in self._numbers.items()})
 
 
+class SentSizes:
+    """Sizes of the messages on each channel (sender, receiver, tag), in their order.
+
+    ASTRA-sim gives a message only to a receive of its size, and buffers may be larger than what they receive.
+    """
+
+    def __init__(self, lowering: TraceLowering) -> None:
+        self._sizes: dict[tuple[int, int, int], array[int]] = {}
+        self._received: Counter[tuple[int, int, int]] = Counter()
+        again = lowering.beside()
+        for number, rank in enumerate(again.ranks):
+            for action in again.actions(rank):
+                if isinstance(action, SendMessage):
+                    channel = number, action.peer, action.tag
+                    self._sizes.setdefault(channel, array("q")).append(action.nbytes)
+
+    def next(self, number: int, receive: RecvMessage) -> int:
+        """Return the bytes of the message for the next receive of a rank; of its buffer if there is none."""
+        channel = receive.peer, number, receive.tag
+        at, sizes = self._received[channel], self._sizes.get(channel, ())
+        self._received[channel] += 1
+        return sizes[at] if at < len(sizes) else receive.nbytes
+
+
 def write_chakra(lowering: TraceLowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder. Raises UsageError without protobuf."""
-    groups = ProcessGroups()
+    groups, sizes = ProcessGroups(), SentSizes(lowering)
     for number, rank in enumerate(lowering.ranks):
         with open(folder / f"trace.{number}.et", "wb") as file:
-            file.writelines(_delimit(message) for message in messages(lowering, rank, number, groups))
+            file.writelines(_delimit(message) for message in messages(lowering, rank, number, groups, sizes))
     write_file(folder / GROUPS, groups.json().encode())
 
 
-def messages(lowering: TraceLowering, rank: int, number: int, groups: ProcessGroups) -> Iterator[bytes]:
-    """Yield the messages of a rank, the metadata first."""
+def messages(
+    lowering: TraceLowering, rank: int, number: int, groups: ProcessGroups, sizes: SentSizes
+) -> Iterator[bytes]:
+    """Yield the protobuf messages of a rank, the metadata first."""
     node_types = types()
     yield node_types.metadata(version="1.0.0").SerializeToString()
-    nodes = _Nodes(node_types, number, groups)
+    nodes = _Nodes(node_types, number, groups, sizes)
     for action in lowering.actions(rank):
         node = nodes.of(action)
         if node is not None:
@@ -153,8 +188,8 @@ def _delimit(message: bytes) -> bytes:
 class _Nodes:
     """Makes the nodes of one rank."""
 
-    def __init__(self, node_types: Types, number: int, groups: ProcessGroups) -> None:
-        self._types, self._number, self._groups = node_types, number, groups
+    def __init__(self, node_types: Types, number: int, groups: ProcessGroups, sizes: SentSizes) -> None:
+        self._types, self._number, self._groups, self._sizes = node_types, number, groups, sizes
         self._order, self._rest_us = ProgramOrder(beginnings=False), 0.0
 
     def of(self, action: LoweredAction) -> Any:
@@ -184,7 +219,10 @@ class _Nodes:
         ends = (self._number, message.peer) if sends else (message.peer, self._number)
         for name, value in zip(("comm_src", "comm_dst", "comm_tag"), (*ends, message.tag), strict=True):
             node.attr.add(name=name, int32_val=value)
-        node.attr.add(name="comm_size", int64_val=message.nbytes)
+        nbytes = message.nbytes
+        if isinstance(message, RecvMessage):
+            nbytes = self._sizes.next(self._number, message)
+        node.attr.add(name="comm_size", int64_val=max(nbytes, MIN_BYTES))
         return node
 
     def _collective(self, action: CollectiveAction) -> Any:
@@ -192,7 +230,8 @@ class _Nodes:
         node = self._node(self._order.blocking(), shape.operation, _COLL)
         size = shape.nbytes * shape.nranks if shape.operation in _TOTAL else shape.nbytes
         node.attr.add(name="comm_type", int64_val=_COLLECTIVES[shape.operation])
-        node.attr.add(name="comm_size", int64_val=size)
+        smallest = MIN_GATHER_BYTES if shape.operation == "allgather" else MIN_BYTES
+        node.attr.add(name="comm_size", int64_val=max(size, smallest))
         if action.members is not None:
             node.attr.add(name="pg_name", string_val=self._groups.name(action.members))
         return node

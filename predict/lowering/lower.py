@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from enum import Enum, auto
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from scalatrace.operations import COLLECTIVES, MESSAGES, Category, Mode, operation, sent_bytes
 from scalatrace.predict.lowering.actions import (
@@ -330,6 +331,12 @@ class TraceLowering:
         self.account = Account()
         self._messages = LoweredMessages(Tags(), numbers)
         self._times = MeanTimes(self.trace, COMPUTE, self.platform.compute_scale)
+
+    def beside(self) -> Self:
+        """Return the same lowering with an account of its own, to go through the ranks once more."""
+        result = copy(self)
+        result.account = Account()
+        return result
 
     def steps(self, rank: int) -> Iterator[LoweredStep]:
         """Yield the calls of a world rank with their actions.

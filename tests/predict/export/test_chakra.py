@@ -6,6 +6,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ import pytest
 
 from scalatrace.predict.export.chakra import CHAKRA, GROUPS, write_chakra
 from scalatrace.predict.lowering import CollectiveAction, RecvMessage, SendMessage, TraceLowering, WaitAction
-from support.lowered import every_kind
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.values.vec import Vec
+from support.builder import DOUBLE, Builder, Comm, To
+from support.lowered import every_kind, on
 
 pytest.importorskip("google.protobuf")
 pytest.importorskip("grpc_tools")
@@ -86,4 +90,33 @@ def test_decoded(schema: Any, tmp_path: Path) -> None:
                 assert node.type == (schema.COMM_SEND_NODE if sends else schema.COMM_RECV_NODE)
                 ends = (number, action.peer) if sends else (action.peer, number)
                 assert (given["comm_src"], given["comm_dst"]) == ends
-                assert (given["comm_tag"], given["comm_size"]) == (action.tag, action.nbytes)
+                assert (given["comm_tag"], given["comm_size"]) == (action.tag, max(action.nbytes, 1))
+
+
+def test_sizes_that_a_simulator_takes(schema: Any, tmp_path: Path) -> None:
+    """No size is 0, and a receive has the size of its message: ASTRA-sim stops, or waits for ever."""
+    b = Builder(2)
+    sizes = {"datatype": DOUBLE, "tag": 3, "comm": Comm()}
+    trace = b.of(
+        b.event("Send", count=2, dest=To(Encoding.RELATIVE, Vec(1)), repeat=on({0: 1}), **sizes),
+        b.event("Recv", count=9, source=To(Encoding.RELATIVE, Vec(-1)), repeat=on({1: 1}), **sizes),
+        b.event("Barrier", comm=Comm()),
+        b.event("Allgather", sendcount=0, sendtype=DOUBLE, recvcount=0, recvtype=DOUBLE, comm=Comm()),
+        b.event("Allreduce", count=0, datatype=DOUBLE, op="MPI_SUM", comm=Comm()),
+    )
+    write_chakra(TraceLowering(trace, CHAKRA), tmp_path)
+    by_rank = [decoded(schema, tmp_path / f"trace.{number}.et") for number in range(2)]
+    given = [[attributes(node) for node in nodes] for nodes in by_rank]
+    assert all(each["comm_size"] > 0 for each in given[0] + given[1])
+    channels = [
+        Counter(
+            tuple(attributes(node)[name] for name in ("comm_src", "comm_dst", "comm_tag", "comm_size"))
+            for nodes in by_rank
+            for node in nodes
+            if node.type == kind
+        )
+        for kind in (schema.COMM_SEND_NODE, schema.COMM_RECV_NODE)
+    ]
+    assert channels[0] == channels[1]
+    assert (0, 1, 3, 16) in channels[0]
+    assert len(channels[0]) == 3, "the barrier's messages are lost"
