@@ -1,7 +1,9 @@
-"""Make a trace of what another tool recorded: an OTF2 archive (Score-P, Extrae), or flat logs.
+"""Make a trace of what another tool wrote: an OTF2 archive (Score-P, Extrae), a DUMPI trace (SST), a GOAL
+schedule (LogGOPSim, ATLAHS; text or binary), a Chakra execution trace (ASTRA-sim), or flat logs.
 
-An archive has messages and collectives, not all parameters: sizes become bytes, and calls without either are
-left out. The result is compressed and merged as the recorder does it."""
+Archives and schedules have messages and collectives, not all parameters of MPI calls: sizes become bytes, and
+calls without either are left out. Computation becomes the time between calls. The result is compressed and
+merged as the recorder does it."""
 
 from __future__ import annotations
 
@@ -14,32 +16,34 @@ from scalatrace.cli.progress import stage
 from scalatrace.escapes import clean
 from scalatrace.files import check_output
 
-EXAMPLE = "scalatrace import scorep/traces.otf2 -o app.st\n  scalatrace import logs/ -o app.st"
+EXAMPLE = (
+    "scalatrace import scorep/traces.otf2 -o app.st\n"
+    "  scalatrace import dumpi-2013.09.30.meta -o app.st\n"
+    "  scalatrace import allreduce.goal -o app.st\n"
+    "  scalatrace import chakra/ -o app.st"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("source", help="an OTF2 archive (.otf2), or a folder with flat logs (rank-R.log)")
+    parser.add_argument(
+        "source",
+        help="OTF2 archive (.otf2), DUMPI trace (.meta), GOAL schedule, or a folder with a Chakra trace "
+        "(NAME.RANK.et), a DUMPI trace or flat logs (rank-R.log)",
+    )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the trace")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Convert, and say what was left out."""
+    from scalatrace.convert.sources import convert
     from scalatrace.report.style import console, nbytes, number
 
     need_file(args.source)
     check_output(args.output, "-o")
-    left_out: dict[str, int] = {}
     stage("converting")
-    if os.path.isdir(args.source):
-        from scalatrace.convert.flat_logs import convert_logs
-
-        convert_logs(args.source, args.output)
-    else:
-        from scalatrace.convert.otf2_archive import convert_otf2
-
-        left_out = dict(convert_otf2(args.source, args.output))
+    left_out = dict(convert(args.source, args.output))
     trace = scalatrace.load(args.output)
     facts = {
         "output": args.output, "bytes": os.path.getsize(args.output), "nprocs": trace.nprocs,

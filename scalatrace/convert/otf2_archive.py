@@ -13,14 +13,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from scalatrace.convert.collectives import BYTE, collective_params, split_families
 from scalatrace.convert.ranks import RankCalls, write_trace
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.operations import operation
-from scalatrace.trace.model.tables import Datatype, Kind
+from scalatrace.trace.model.tables import Kind
 
 __all__ = ["convert_otf2"]
 
-BYTE = Datatype("MPI_BYTE", 1, 1)
 NO_ROOT = (1 << 32) - 1
 
 _SENDING = {"count": "sendcount", "datatype": "sendtype", "dest": "dest", "tag": "sendtag"}
@@ -153,7 +153,9 @@ class LocationCalls:
         name = str(event.collective_op).rpartition(".")[2].capitalize()
         op = _with_one_size(name)
         size = max(len(getattr(event.communicator.group, "members", ())), 1)
-        self._inside.append(ImportedCall(op, event.communicator, _collective_params(op, event, size)))
+        root = None if event.root == NO_ROOT else event.root
+        params = collective_params(op, event.size_sent, event.size_received, size, root)
+        self._inside.append(ImportedCall(op, event.communicator, params))
 
 
 def _with_one_size(op: str) -> str:
@@ -162,30 +164,6 @@ def _with_one_size(op: str) -> str:
     if not row.has_unequal_blocks:
         return op
     return row.collective.capitalize() if row.is_pairwise else f"{op}_block"
-
-
-def _collective_params(op: str, event: Any, nranks: int) -> Params:
-    sent, received = event.size_sent, event.size_received
-    row = operation(op)
-    root: Params = []
-    if row.is_rooted and event.root != NO_ROOT:
-        root = [("root", Kind.INT, event.root)]
-    operator: Params = [] if op == "Bcast" else [("op", Kind.STRING, "MPI_SUM")]
-    if op == "Barrier":
-        return []
-    if row.block is not None and row.block.count == "count":
-        return [("count", Kind.INT, max(sent, received)), ("datatype", Kind.TYPE, BYTE), *operator, *root]
-    if op == "Reduce_scatter_block":
-        return [("recvcount", Kind.INT, received), ("datatype", Kind.TYPE, BYTE), *operator]
-    all_sent = op == "Alltoall"
-    all_received = op in ("Alltoall", "Allgather")
-    out = sent // nranks if all_sent or op == "Scatter" else sent
-    into = received // nranks if all_received or op == "Gather" else received
-    block = max(out, into)
-    return [
-        ("sendcount", Kind.INT, block), ("sendtype", Kind.TYPE, BYTE),
-        ("recvcount", Kind.INT, block), ("recvtype", Kind.TYPE, BYTE), *root,
-    ]  # fmt: skip
 
 
 def _message(nbytes: int, side: str, peer: int, tag: int) -> Params:
@@ -288,22 +266,12 @@ class _Comms:
 
     def __init__(self, definitions: Any, numbers: dict[Any, int]) -> None:
         self._members: dict[Any, list[int]] = {}
-        self._ordinals: dict[Any, int] = {}
-        families: list[tuple[int, set[int]]] = []
         for comm in definitions:
             listed = getattr(comm.group, "members", ())
-            members = [numbers[location] for location in listed if location in numbers]
-            self._members[comm] = members
-            if len(members) == len(numbers):
-                continue
-            for ordinal, (size, ranks) in enumerate(families):
-                if size == len(members) and not ranks & set(members):
-                    ranks.update(members)
-                    self._ordinals[comm] = ordinal
-                    break
-            else:
-                self._ordinals[comm] = len(families)
-                families.append((len(members), set(members)))
+            self._members[comm] = [numbers[location] for location in listed if location in numbers]
+        parts = [comm for comm, members in self._members.items() if len(members) < len(numbers)]
+        families = split_families(self._members[comm] for comm in parts)
+        self._ordinals = dict(zip(parts, families, strict=True))
 
     def key(self, comm: Any) -> object:
         """Return how calls name a communicator."""

@@ -102,3 +102,28 @@ def execute(ranks: list[Rank]) -> list[list[str]]:
     assert [len(own) for own in ended] == [len(rank) for rank in ranks], "ranks wait for ever"
     assert not any(under_way.values()), "messages without a receive"
     return [list(own) for own in ended]
+
+
+def messages_of(rank: Rank) -> list[tuple[str, int, int, int, frozenset[int], frozenset[int]]]:
+    """Return the messages of a rank: kind, bytes, peer, tag, and numbers of the messages that it depends on.
+
+    A dependency on a computation is those of the computation.
+    """
+    result = []
+    known: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
+    for label, operation in rank.items():
+        ended: frozenset[int] = frozenset().union(*(known[each][0] for each in operation.ended))
+        begun: frozenset[int] = frozenset().union(*(known[each][1] for each in operation.begun))
+        begun |= frozenset().union(*(_begun_before(known, rank, each) for each in operation.ended))
+        if operation.kind == "calc":
+            known[label] = ended, begun
+            continue
+        result.append((operation.kind, operation.size, operation.peer, operation.tag, ended, begun))
+        known[label] = frozenset({len(result) - 1}), frozenset({len(result) - 1})
+    return result
+
+
+def _begun_before(
+    known: dict[str, tuple[frozenset[int], frozenset[int]]], rank: Rank, label: str
+) -> frozenset[int]:
+    return known[label][1] if rank[label].kind == "calc" else frozenset()

@@ -1,0 +1,123 @@
+"""Write a schedule as the MPI calls of its ranks.
+
+An operation that the next one waits for becomes a blocking call; another one a nonblocking call, completed
+before the first operation that waits for it. Computation is the delta time of the call after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+from scalatrace.convert.collectives import BYTE, collective_params, split_families
+from scalatrace.convert.ranks import RankCalls, write_trace
+from scalatrace.convert.schedules.model import ANY, OperationKind, OperationSchedule, ScheduledOperation
+from scalatrace.convert.schedules.order import OperationOrder, order_operations
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+
+__all__ = ["write_schedule"]
+
+Params = list[tuple[str, Kind, Any]]
+
+
+def write_schedule(schedule: OperationSchedule, output: str | PathLike[str], meta: Mapping[str, str]) -> None:
+    """Write the trace of a schedule. Raises the errors of `order_operations`."""
+    orders = order_operations(schedule)
+    nranks = len(schedule.ranks)
+    groups = {
+        operation.collective.members: None
+        for operations in schedule.ranks
+        for operation in operations
+        if operation.collective is not None and operation.collective.members != tuple(range(nranks))
+    }
+    families = dict(zip(groups, split_families(groups), strict=True))
+
+    def record(rank: int) -> RankCalls:
+        return _RankWriter(rank, schedule.ranks, orders[rank], families).write()
+
+    write_trace(range(nranks), record, output, meta)
+
+
+class _RankWriter:
+    """Writes the calls of one rank; `_live` are the operations of its live requests, oldest first."""
+
+    def __init__(
+        self,
+        rank: int,
+        ranks: list[list[ScheduledOperation]],
+        order: OperationOrder,
+        families: dict[tuple[int, ...], int],
+    ) -> None:
+        self._operations, self._order, self._families = ranks[rank], order, families
+        self._calls = RankCalls(rank, len(ranks), ("compute_ns",))
+        self._live: list[int] = []
+        self._computed_ns = 0
+
+    def write(self) -> RankCalls:
+        numbers = self._order.numbers
+        for at, number in enumerate(numbers):
+            operation = self._operations[number]
+            self._computed_ns += self._order.computed_ns[at]
+            self._wait_for(set(operation.ended))
+            if operation.kind == OperationKind.CALC:
+                continue
+            blocks = at + 1 == len(numbers) or self._waits_for(at + 1, number)
+            self._issue(operation, blocks)
+            if not blocks:
+                self._live.append(number)
+        self._wait_for(set(self._live))
+        self._computed_ns += self._order.rest_ns
+        if self._computed_ns:
+            self._append("Finalize", [])
+        return self._calls
+
+    def _waits_for(self, at: int, number: int) -> bool:
+        """Return whether an operation begins when another one has ended, without computation between them."""
+        following = self._operations[self._order.numbers[at]]
+        begins = number in following.ended and number not in following.begun
+        return begins and not self._order.computed_ns[at]
+
+    def _wait_for(self, numbers: set[int]) -> None:
+        awaited = [number for number in self._live if number in numbers]
+        if not awaited:
+            return
+        last = len(self._live) - 1
+        ages = tuple(last - self._live.index(number) for number in awaited)
+        self._live = [number for number in self._live if number not in numbers]
+        if len(ages) == 1:
+            self._append("Wait", [("request", Kind.INT, ages[0])])
+        else:
+            self._append("Waitall", [("requests", Kind.ARRAY, ages)])
+
+    def _issue(self, operation: ScheduledOperation, blocks: bool) -> None:
+        if operation.collective is not None:
+            self._issue_collective(operation, blocks)
+            return
+        sends = operation.kind == OperationKind.SEND
+        name = "Send" if sends else "Recv"
+        peer, tag = operation.peer, operation.tag
+        params: Params = [
+            ("count", Kind.INT, operation.size), ("datatype", Kind.TYPE, BYTE),
+            ("dest" if sends else "source", Kind.PEER, ANY_SOURCE if peer == ANY else peer),
+            ("tag", Kind.INT, ANY_TAG if tag == ANY else tag), ("comm", Kind.COMM, "world"),
+        ]  # fmt: skip
+        self._append(name if blocks else f"I{name.lower()}", params)
+
+    def _issue_collective(self, operation: ScheduledOperation, blocks: bool) -> None:
+        collective = operation.collective
+        assert collective is not None
+        key: object = "world"
+        if collective.members in self._families:
+            key = collective.members
+            self._calls.comm(key, "split", collective.members, ordinal=self._families[collective.members])
+        nranks, size = len(collective.members), operation.size
+        received = size // nranks if collective.op == "Reduce_scatter_block" else size
+        params = collective_params(collective.op, size, received, nranks, collective.root)
+        name = collective.op if blocks else f"I{collective.op.lower()}"
+        self._append(name, [*params, ("comm", Kind.COMM, key)])
+
+    def _append(self, op: str, params: Params) -> None:
+        self._calls.append(op, params, stats=(float(self._computed_ns),))
+        self._computed_ns = 0

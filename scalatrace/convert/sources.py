@@ -1,0 +1,83 @@
+"""Find out of which kind a file or folder is, and convert it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from os import PathLike
+from pathlib import Path
+
+from scalatrace.convert.dumpi.calls import convert_dumpi
+from scalatrace.convert.dumpi.metadata import meta_file
+from scalatrace.convert.flat_logs import convert_logs
+from scalatrace.convert.otf2_archive import convert_otf2
+from scalatrace.convert.schedules.calls import write_schedule
+from scalatrace.convert.schedules.chakra import read_chakra
+from scalatrace.convert.schedules.goal_binary import GOAL_MAGICS, read_goal_binary
+from scalatrace.convert.schedules.goal_text import read_goal_text
+from scalatrace.errors import FormatError
+
+__all__ = ["KINDS", "convert", "kind_of"]
+
+KINDS = {
+    "otf2": "OTF2 archive (.otf2)",
+    "dumpi": "DUMPI trace (.meta file, or its folder)",
+    "goal": "GOAL schedule (text, or binary of txt2bin)",
+    "chakra": "folder with a Chakra execution trace (NAME.RANK.et)",
+    "logs": "folder with flat logs (rank-R.log)",
+}
+"""What can be converted, and how users know it."""
+
+MAX_HEAD_BYTES = 1 << 16
+"""Bytes in which a text that is a GOAL schedule says so; comments may come first."""
+
+
+def kind_of(source: str | PathLike[str]) -> str:
+    """Return the key in `KINDS`. Raises FormatError if it is none of them, or a folder of several kinds."""
+    path = Path(source)
+    if path.is_dir():
+        patterns = {"dumpi": "*.meta", "chakra": "*.et", "logs": "rank-*.log", "otf2": "*.otf2"}
+        kinds = [kind for kind, pattern in patterns.items() if any(path.glob(pattern))]
+        if len(kinds) > 1:
+            raise FormatError(f"the folder has both a {KINDS[kinds[0]]} and a {KINDS[kinds[1]]}", path)
+        if kinds == ["otf2"]:
+            archive = min(path.glob("*.otf2")).name
+            raise FormatError(f"give the archive's file: {path / archive}", path)
+        if kinds:
+            return kinds[0]
+    else:
+        if path.suffix in (".otf2", ".meta"):
+            return {".otf2": "otf2", ".meta": "dumpi"}[path.suffix]
+        with open(path, "rb") as file:
+            head = file.read(MAX_HEAD_BYTES)
+        if head[:8] in GOAL_MAGICS or b"num_ranks" in head:
+            return "goal"
+        if path.suffix == ".et":
+            raise FormatError("give the folder with the files of all ranks", path)
+    raise FormatError(f"it is none of: {'; '.join(KINDS.values())}", path)
+
+
+def convert(source: str | PathLike[str], output: str | PathLike[str]) -> Counter[str]:
+    """Write the trace of a file or folder; return what was left out, such as MPI calls, and how often.
+
+    Raises:
+        FormatError, TextError: it is of no known kind, or damaged.
+        UsageError: a package that its kind needs is not installed.
+    """
+    path = Path(source)
+    match kind_of(path):
+        case "otf2":
+            return convert_otf2(path, output)
+        case "dumpi":
+            return convert_dumpi(meta_file(path), output)
+        case "goal":
+            with open(path, "rb") as file:
+                is_binary = file.read(8) in GOAL_MAGICS
+            schedule = read_goal_binary(path) if is_binary else read_goal_text(path)
+            write_schedule(schedule, output, {"program": f"GOAL schedule {path.name}"})
+        case "chakra":
+            schedule = read_chakra(path)
+            write_schedule(schedule, output, {"program": f"Chakra trace in {path.name}"})
+            return schedule.left_out
+        case _:
+            convert_logs(path, output)
+    return Counter()
