@@ -19,6 +19,7 @@ from scalatrace.executor.binding import PARTS, PATH
 from scalatrace.executor.call_times import TooLongCallError, load_factors
 from scalatrace.executor.fields import pointer
 from scalatrace.executor.program import LoweredProgram, lower
+from scalatrace.predict.engine.call_log import CallLog
 from scalatrace.predict.engine.hot_links import LinkUse
 from scalatrace.predict.engine.link_loads import LinkLoads, SharedLinks
 from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
@@ -189,6 +190,7 @@ class Simulator:
         path: bool = False,
         steady: bool = True,
         count_links: bool = False,
+        call_log: CallLog | None = None,
     ) -> Simulation:
         """Simulate once.
 
@@ -197,6 +199,7 @@ class Simulator:
             path: follow the longest path, which takes a second run, without steady loops.
             steady: multiply the iterations of loops in a steady state, where times are not drawn.
             count_links: count the bytes on links that messages share.
+            call_log: gets the times of calls; then there are no steady loops.
 
         Raises:
             SimulationDeadlockError, SimulationThreadsError: ranks wait for ever.
@@ -220,7 +223,9 @@ class Simulator:
         if options.drawn and load is not None:
             sums = self._recorded_compute(platform, options, load, progress, steady)
             load = np.where(sums > 0, load * self._totals / np.maximum(sums, 1), load)
-        return self._run(platform, options, load, progress, path, steady, count_links=count_links)
+        return self._run(
+            platform, options, load, progress, path, steady, count_links=count_links, call_log=call_log
+        )
 
     def _recorded_compute(
         self, platform: Platform, options: SimulateOptions, load: Any, progress: Progress | None, steady: bool
@@ -241,6 +246,7 @@ class Simulator:
         steady: bool,
         kernels: bool = True,
         count_links: bool = False,
+        call_log: CallLog | None = None,
     ) -> Simulation:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
@@ -252,7 +258,8 @@ class Simulator:
         link_use = LinkUse(links) if count_links and links is not None else None
         loads = self._link_loads(platform, links, platform_arrays, link_use)
         struct = self.program.struct(loads, options.drawn, self._spread)
-        struct.steady = steady and not (path or options.drawn or network == "flows")
+        needs_calls = path or options.drawn or network == "flows" or call_log is not None
+        struct.steady = steady and not needs_calls
         struct.load = pointer(factors, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1
         struct.kernel_scale = options.compute_scale if kernels else -1.0
@@ -265,6 +272,8 @@ class Simulator:
         accounts = _Accounts(nranks, nnodes)
         if link_use is not None:
             link_use.receive(accounts.struct)
+        if call_log is not None:
+            call_log.receive(accounts.struct)
         callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
         arguments = ctypes.byref(struct), ctypes.byref(platform_arrays.struct), ctypes.byref(accounts.struct)
         on_path = np.zeros((nnodes, PARTS), dtype=np.int64) if path else None

@@ -37,7 +37,8 @@ class ExportSelection:
     Attributes:
         ranks: None: all.
         window_ns: None: the whole run.
-        platform: rules of collectives, and factors on computation; None: those of a default one.
+        platform: of simulators: rules of collectives, and factors on computation; of events: calls have the
+            times of a run on it. None: those of a default one; recorded times.
         collectives: whether collectives that the format has are kept; else all become messages.
     """
 
@@ -123,7 +124,8 @@ def export(
     if len(traces) != 1:
         raise UsageError(f"--to {form.name} takes one trace, not {len(traces)}")
     if form.kind == "events":
-        _events(form.name, Timeline(traces[0], selection.ranks, selection.window_ns), output)
+        timeline = Timeline(traces[0], selection.ranks, selection.window_ns, selection.platform)
+        _events(form.name, timeline, output)
         return []
     lowering = _lower(form, traces[0], selection)
     _simulator(form.name, lowering, output, selection.platform is not None)

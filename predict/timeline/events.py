@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 from scalatrace.executor.operations import COLLECTIVES
 from scalatrace.predict.lowering import LoweringTarget, TraceLowering
+from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline.lines import Line, TimelineLines
 from scalatrace.predict.timeline.needs import Finished, Posted, Received, SentMessage
+from scalatrace.predict.timeline.simulated import simulated_times
 from scalatrace.predict.timeline.times import TimelineTimes, call_times
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
@@ -73,22 +75,30 @@ class Timeline:
         trace: without receives from any source.
         ranks: None: all.
         window_ns: calls that overlap it are given; None: all calls.
+        platform: times are those of a run that is simulated on it, without the times of start-up and
+            shut-down, as `simulate` leaves them out; None: times are reconstructed from recorded means.
 
     Raises:
         UsageError: a rank is not in the trace, or a receive names no source.
         LimitError: the calls are too many.
+        ScalatraceError: the trace cannot be simulated.
     """
 
     def __init__(
-        self, trace: Trace, ranks: Iterable[int] | None = None, window_ns: tuple[float, float] | None = None
+        self,
+        trace: Trace,
+        ranks: Iterable[int] | None = None,
+        window_ns: tuple[float, float] | None = None,
+        platform: Platform | None = None,
     ) -> None:
+        trace = trace if platform is None else trace.without_phases
         self._lowering = TraceLowering(trace, CALLS, ranks=ranks)
         self.trace = self._lowering.trace
         self.ranks = list(self._lowering.ranks)
         self._window = window_ns
         self._lines = TimelineLines(self._lowering)
         self.lines, self.has_threads = self._lines.lines, self._lines.has_threads
-        self._times = call_times(self._lines)
+        self._times = call_times(self._lines) if platform is None else simulated_times(self._lines, platform)
 
     @property
     def end_ns(self) -> int:

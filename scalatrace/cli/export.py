@@ -2,7 +2,8 @@
 (CSV, Parquet) and Extra-P.
 
 Simulators get messages between ranks of MPI_COMM_WORLD; the table at the end lists what was lowered to them
-and what is lost. The others get calls with start and end times, reconstructed from recorded means."""
+and what is lost. The others get calls with start and end times: reconstructed from recorded means, or
+with --platform those of a run that is simulated on it."""
 
 from __future__ import annotations
 
@@ -25,6 +26,7 @@ EXAMPLE = (
     "scalatrace export app.st --to goal -o app.goal\n"
     "  scalatrace export app.st --to otf2 -o app.otf2 --ranks 0-7,64 --window 1.5s:2s\n"
     "  scalatrace export app.st --to chrome -o app.json --ranks 0-15 && gzip app.json\n"
+    "  scalatrace export app.st --to perfetto -o predicted.pftrace --platform cluster\n"
     "  scalatrace export app.4.st app.8.st app.16.st app.32.st app.64.st --to extrap -o app.json"
 )
 
@@ -51,7 +53,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="only calls in this time since the start, such as 1.5s:2s or 0:300ms",
     )  # fmt: skip
     parser.add_argument(
-        "--platform", metavar="FILE", help="simulators: algorithms of collectives, factors on computation"
+        "--platform",
+        metavar="FILE",
+        help="events: the times of a run simulated on this platform, in place of recorded ones; simulators: "
+        "algorithms of collectives, factors on computation",
     )
     parser.add_argument(
         "--collectives", choices=("kept", "messages"), default="kept",
@@ -122,8 +127,10 @@ def _selection(args: argparse.Namespace) -> ExportSelection:
     kind = FORMATS[args.to].kind
     if kind == "experiment" and (args.ranks or args.window):
         raise UsageError("--to extrap takes whole traces, without --ranks and --window")
-    if kind != "simulator" and (args.platform or args.collectives != "kept"):
-        raise UsageError(f"--platform and --collectives are for simulators, not for --to {args.to}")
+    if kind != "simulator" and args.collectives != "kept":
+        raise UsageError(f"--collectives is for simulators, not for --to {args.to}")
+    if kind == "experiment" and args.platform:
+        raise UsageError(f"--platform is for simulators and events, not for --to {args.to}")
     platform = read_platform(args.platform) if args.platform else None
     return ExportSelection(args.ranks, args.window, platform, args.collectives == "kept")
 
@@ -153,4 +160,8 @@ def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -
         return [*threads, *(list_unsupported(platform) if platform else ()), f"replay: {command}"]
     if args.to in ("goal", "chakra", "extrap"):
         return threads
+    if selection.platform is not None:
+        return [
+            f"times are those of a run simulated on {selection.platform.name}, without start-up and shut-down"
+        ]
     return ["times are reconstructed from means; a call's own time was not recorded"]

@@ -279,6 +279,8 @@ class EngineResult(ctypes.Structure):
         ("calls", POINTER(Sum)),
         ("blocked", _INT32),
         ("executed", c_int64),
+        ("times_at", _INT64),
+        ("times", _INT64),
         ("link_bytes", _DOUBLE),
         ("link_most", _DOUBLE),
         ("link_node", _INT32),

@@ -290,6 +290,14 @@ int64_t Engine::kernel_ps(int32_t r) {
     return std::max<int64_t>(rounded(ps), 0);
 }
 
+/* Note the times of a call that ends. `at`: the places of the calls of its rank or thread, and behind them. */
+void Engine::note_times(const Rank &rank, const int64_t *at) {
+    const int64_t place = at[0] + rank.calls;
+    if (place >= at[1]) return;
+    result_.times[2 * place] = rank.computed;
+    result_.times[2 * place + 1] = rank.clock.t;
+}
+
 /* Run the current call, or go on with it. False: the rank has to wait. */
 bool Engine::call(int32_t r) {
     Rank &rank = ranks_[r];
@@ -313,6 +321,7 @@ bool Engine::call(int32_t r) {
     if (!complete(r, node)) return false;
     if (!threads_.empty()) release_held(r);
     if (path_ && path_->found()) path_->add(r, rank.calls, at, rank.began, rank.computed, rank.clock.t, path_by_node_);
+    if (result_.times_at) note_times(rank, result_.times_at + r);
     rank.begun = false;
     ++rank.calls;
     rank.pred = node.own_pred;

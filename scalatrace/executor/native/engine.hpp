@@ -132,6 +132,7 @@ class Engine {
     bool call(int32_t r);
     void begin(int32_t r, const st_sim_node &node);
     bool complete(int32_t r, const st_sim_node &node);
+    void note_times(const Rank &rank, const int64_t *at);
     bool mark_queued(int32_t r);
     void resume(int32_t r); /* after all ranks in the queue */
     void wake(int32_t r);   /* before them, unless it is the rank that runs */

@@ -259,6 +259,9 @@ struct st_sim_result {
     struct st_sim_sum *calls;   /* [nnodes] executions of all ranks */
     int32_t *blocked;           /* [nranks] node where a rank waits for ever, or whose time is too long; -1 */
     int64_t executed;           /* calls that were simulated one by one */
+    /* [ranks and further threads + 1] where the calls of each begin in `times`, or NULL; not with `steady`. */
+    const int64_t *times_at;
+    int64_t *times; /* [calls][2] beginning, after the computation, and end (ps) of each call, in their order */
     /* [links] of the topology, or NULL: bytes of collective calls, and of all messages that are flows; the bytes of the
      * node that sends most of them; that node, -1: none. */
     double *link_bytes, *link_most;

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from scalatrace.predict.export.events.paraver import write_paraver
 from scalatrace.predict.export.events.perfetto import write_perfetto
 from scalatrace.predict.export.events.tables import write_csv, write_parquet
 from scalatrace.predict.export.formats import FORMATS, ExportSelection, estimated_bytes
+from scalatrace.predict.platform import read_platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Sequence
@@ -66,6 +68,16 @@ def test_lines() -> None:
     # Which thread's message on tag 5 is received first is not known.
     assert not events[0, 0][1].messages
     assert not events[1, 2][1].messages
+
+
+def test_simulated_lines() -> None:
+    trace = threads()
+    timeline = Timeline(trace, platform=read_platform("cluster"))
+    assert timeline.lines == LINES
+    for rank, thread in LINES:
+        events = list(timeline.events(rank, thread))
+        assert [event.call.op for event in events] == [call.op for call in trace.walk(rank, thread)]
+        assert all(before.end_ns < after.start_ns for before, after in pairwise(events))
 
 
 def test_chrome_and_tables(tmp_path: Path) -> None:
