@@ -25,11 +25,11 @@ from scalatrace.files import check_output, write_file
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.arrays import Floats
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.gather import PageOptions, TraceAggregates
     from scalatrace.report.page.predictions.simulated import PagePrediction
+    from scalatrace.report.page.timeline import SimulateLines
     from scalatrace.trace.model.symbolic import SymbolicTrace
 
 EXAMPLE = (
@@ -126,8 +126,8 @@ def _with_predictions(
     instances_of_traces = [instances(model, trace) if model else [] for trace in traces]
     with_simulations = []
     for aggregates, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
-        prediction, rank_times = predict(trace, platform, sizes)
-        with_simulations.append(replace(aggregates, prediction=prediction, rank_times=rank_times))
+        prediction, simulate_lines = predict(trace, platform, sizes)
+        with_simulations.append(replace(aggregates, prediction=prediction, simulate_lines=simulate_lines))
     return with_simulations
 
 
@@ -190,8 +190,8 @@ SENSITIVITY = {
 
 def predict(
     trace: Trace, platform: Platform, other_traces: Iterable[Trace] = ()
-) -> tuple[PagePrediction, tuple[Floats, Floats]]:
-    """Simulate a trace; return the prediction, and computation and time in calls of each rank, ns.
+) -> tuple[PagePrediction, SimulateLines]:
+    """Simulate a trace; return the prediction, and what gives the times of calls in the run that it shows.
 
     Args:
         other_traces: the program on other numbers of ranks, ascending.
@@ -221,9 +221,8 @@ def predict(
     facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **facts["means"]}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
-    times = simulated.rank_times()
-    ranks = rank_bins(Efficiency(tuple(trace.ranks), *times))
-    return PagePrediction.of(facts, rows, curves, nodes, waiting, ranks), times
+    ranks = rank_bins(Efficiency(tuple(trace.ranks), *simulated.rank_times()))
+    return PagePrediction.of(facts, rows, curves, nodes, waiting, ranks), simulated.call_times
 
 
 def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, float]]:

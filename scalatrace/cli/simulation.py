@@ -12,6 +12,9 @@ from scalatrace.errors import LimitError, UsageError
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from scalatrace import Trace
     from scalatrace.arrays import Floats
     from scalatrace.predict.engine import KernelTimes
@@ -26,6 +29,8 @@ MAX_REPEATED_CALLS = 2_000_000
 """Calls up to which runs are repeated without `repeat`."""
 MAX_TOLERANCE_CALLS = 20_000_000
 """Simulated calls up to which tolerances are computed without being asked for: some twenty further runs."""
+MAX_LOGGED_CALLS = 20_000_000
+"""Calls up to which a run is simulated call by call for a time line."""
 MAX_LINKS = 10
 """Links that are named."""
 TOLERATED = (0.01, 0.02, 0.05)
@@ -234,6 +239,25 @@ class Simulated:
         from scalatrace.predict.engine.breakdown import event_times
 
         return event_times(self._result)
+
+    def call_times(
+        self, lines: Sequence[tuple[int, int]], max_calls: int
+    ) -> dict[tuple[int, int], NDArray[np.float64]] | None:
+        """Return the times of the first calls of some ranks or threads of them, in the run that is shown.
+
+        It is simulated once more for this, call by call.
+
+        Returns:
+            Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_LOGGED_CALLS.
+        """
+        from scalatrace.predict.engine.call_log import CallLog
+
+        if self._result.nevents > MAX_LOGGED_CALLS:
+            return None
+        stage("times of calls")
+        log = CallLog(self._trace, self._simulator.program, lines, max_calls)
+        self._simulator.run(self._platform, self._options, call_log=log)
+        return {line: log.of(*line) / 1000 for line in lines}
 
     def rank_times(self) -> tuple[Floats, Floats]:
         """Return computation of each rank of the trace, and time in calls, in ns."""

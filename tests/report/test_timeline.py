@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from scalatrace.cli import main
+from scalatrace.cli import main, simulation
 from scalatrace.errors import UsageError
 from scalatrace.operations import received_bytes, sent_bytes
+from scalatrace.predict.platform import read_platform
 from scalatrace.predict.timeline import Timeline
+from scalatrace.report.costs.durations import CallTimes
 from scalatrace.report.page import timeline
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.timeline import TimelineRow, TimelineWindow, some_ranks, time_line
@@ -23,7 +26,7 @@ from scalatrace.trace.model.nodes import Sequence
 from scalatrace.trace.query.load import MeanTimes
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
-from support.builder import DOUBLE, Builder, Comm
+from support.builder import DOUBLE, Builder, Comm, stencil
 from support.reported import million_stencil, recorded, ring, timed
 from support.timed import S, trace_of, uneven_solver
 
@@ -79,10 +82,56 @@ def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.Capture
     assert page["timeline"]["simulated"]
     assert main(["simulate", str(path), "--platform", "cluster", "--by", "rank", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    for line, row in zip(page["timeline"]["lines"], rows, strict=True):
+    lines = page["timeline"]["lines"]
+    assert [(line["rank"], line["simulated"]) for line in lines] == [
+        (rank, is_simulated) for rank in range(4) for is_simulated in (False, True)
+    ]
+    for above, line in zip(lines[::2], lines[1::2], strict=True):
+        assert [bar[2:] for bar in above["bars"]] == [bar[2:] for bar in line["bars"]]
+    for line, row in zip(lines[1::2], rows, strict=True):
         bars = [(start, start + length) for start, length, *_ in line["bars"]]
         assert sum(computation(bars)) == pytest.approx(row["compute_ns"], rel=0.02)
         assert bars[-1][1] == pytest.approx(row["end_ns"], rel=0.02)
+
+
+def test_simulated_rows() -> None:
+    """Messages have arrows between rows of one kind; without recorded times there are simulated rows only."""
+    trace, asked = ring(3, 4), list[tuple[int, int]]()
+
+    def simulate_lines(lines: Iterable[tuple[int, int]], max_calls: int) -> dict[tuple[int, int], CallTimes]:
+        asked.extend(lines)
+        counts = {line: min(trace.nevents(line[0]), max_calls) for line in asked}
+        return {line: np.arange(2.0 * n).reshape(n, 2) * 50 + 10 for line, n in counts.items()}
+
+    found = time_line(trace, [0, 2], TimelineWindow(), simulate_lines=simulate_lines)
+    assert asked == [(0, 0), (2, 0)]
+    assert [(line.rank, line.simulated) for line in found.lines] == [
+        (0, False),
+        (0, True),
+        (2, False),
+        (2, True),
+    ]
+    assert [bar[:2] for bar in found.lines[3].bars[:3]] == [(10, 50), (110, 50), (210, 50)]
+    plain = time_line(trace, [0, 2], TimelineWindow())
+    assert [line.bars for line in found.lines[::2]] == [line.bars for line in plain.lines]
+    assert sorted(found.arrows) == sorted(
+        (2 * a + kind, i, 2 * b + kind, j) for a, i, b, j in plain.arrows for kind in (0, 1)
+    )
+    late = time_line(trace, [0], TimelineWindow(500e-9, 700e-9), simulate_lines=simulate_lines)
+    assert [bar.start_ns for bar in late.lines[1].bars] == [510, 610]
+    untimed = stencil()
+    count = untimed.nevents(1)
+    times = np.arange(2.0 * count).reshape(count, 2)
+    only = time_line(untimed, [1], TimelineWindow(), simulate_lines=lambda lines, _: {lines[0]: times})
+    assert [line.simulated for line in only.lines] == [True]
+    assert only.timed
+
+
+def test_runs_with_too_many_calls_have_no_simulated_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulation, "MAX_LOGGED_CALLS", 10)
+    simulated = simulation.Simulated(ring(3), read_platform("cluster"))
+    found = time_line(ring(3), [0], TimelineWindow(), simulate_lines=simulated.call_times)
+    assert [line.simulated for line in found.lines] == [False]
 
 
 def test_threads_of_one_sequence_have_no_time_line() -> None:

@@ -8,12 +8,15 @@ import numpy as np
 
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.load import COMM, COMPUTE, Means, MeanTimes
+from scalatrace.trace.query.load import COMM, COMPUTE, MeanTimes
 
-__all__ = ["CallDuration", "Durations", "SimulatedDurations", "Times"]
+__all__ = ["CallDuration", "CallTimes", "Durations", "Line", "SimulatedDurations"]
 
-Times = np.ndarray[tuple[int], np.dtype[np.float64]]
+Line = tuple[int, int]
+"""Rank and thread."""
+
+CallTimes = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+"""[calls, 2] start and end of each call, ns."""
 
 CallDuration = Callable[[Call], tuple[float, float]]
 """Computation before a call, and time in it, ns."""
@@ -33,8 +36,8 @@ class Durations:
         self.timed = COMM in trace.stat_index
         self._compute, self._comm = MeanTimes(trace, COMPUTE), MeanTimes(trace, COMM)
 
-    def of_rank(self, rank: int) -> CallDuration:
-        """Return a function that gives computation before a call of the rank, and time in it, ns."""
+    def of_line(self, rank: int, thread: int = 0) -> CallDuration:
+        """Return a function that gives computation before a call of a rank's thread, and time in it, ns."""
         before, inside = self._compute.of_rank(rank), self._comm.of_rank(rank)
         if not self.timed:
             return lambda call: (before(call), UNTIMED_NS)
@@ -42,32 +45,18 @@ class Durations:
 
 
 class SimulatedDurations(Durations):
-    """Times of the calls of a simulated run: means of call sites, times what fits to each rank's totals.
+    """Times of the calls of a simulated run.
 
     Args:
-        inside_ns: id of an event node -> mean time of its calls.
-        totals: computation and time in calls of each rank of the trace, in their order, ns.
+        times: of each line, [calls, 2] start and end of each call in the order of the walk, ns.
     """
 
-    def __init__(self, trace: Trace, inside_ns: Mapping[int, float], totals: tuple[Times, Times]) -> None:
-        super().__init__(trace)
-        self.timed = True
-        self._trace, self._inside_ns, self._totals = trace, inside_ns, totals
-        self._means = Means(trace, COMPUTE)
+    def __init__(self, times: Mapping[Line, CallTimes]) -> None:
+        self.timed, self._times = True, times
 
-    def of_rank(self, rank: int) -> CallDuration:
-        """Return a function that gives computation before a call of the rank, and time in it, ns."""
-        at = self._trace.ranks.index(rank)
-        computed, inside = (float(total[at]) for total in self._totals)
-        unit = next((stat.resolution for stat in self._trace.stats if stat.name == COMPUTE), 1.0)
-        recorded = self._means.of(rank) * unit
-        means = sum(n * self._inside_ns.get(id(event), 0.0) for event, n in executions_of(self._trace, rank))
-        scale = computed / recorded if recorded > 0 else 0.0
-        factor = inside / means if means > 0 else 0.0
-
-        def times(call: Call) -> tuple[float, float]:
-            histogram = call.stat(COMPUTE)
-            mean = histogram.mean if histogram else 0.0
-            return mean * scale, self._inside_ns.get(id(call.node), 0.0) * factor
-
-        return times
+    def of_line(self, rank: int, thread: int = 0) -> CallDuration:
+        """Return a function that takes the calls of a line in their order; see `Durations.of_line`."""
+        times = self._times[rank, thread]
+        ends = np.concatenate(([0.0], times[:-1, 1])) if len(times) else np.zeros(0)
+        pairs = zip((times[:, 0] - ends).tolist(), (times[:, 1] - times[:, 0]).tolist(), strict=True)
+        return lambda call: next(pairs)

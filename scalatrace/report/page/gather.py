@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.durations import SimulatedDurations, Times
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
@@ -19,13 +18,12 @@ from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
-from scalatrace.report.page.timeline import TimeLine, TimelineWindow, some_ranks, time_line
+from scalatrace.report.page.timeline import SimulateLines, TimeLine, TimelineWindow, some_ranks, time_line
 from scalatrace.report.page.tree import PageTree, SimulatedTimes, node_numbers, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions
 
 __all__ = ["PageOptions", "TraceAggregates", "gather"]
 
@@ -43,7 +41,7 @@ class PageOptions:
         source: read source lines.
         model: facts of the symbolic trace; None: it is not given.
         prediction: of a simulation, if there was one.
-        rank_times: computation and time in calls of each rank in it, ns; None: the time line is the recorded.
+        simulate_lines: gives the times of calls in it; None: the time line has recorded ones only.
     """
 
     ranks: tuple[int, ...] = ()
@@ -51,7 +49,7 @@ class PageOptions:
     source: bool = True
     model: ModelFacts | None = None
     prediction: PagePrediction | None = None
-    rank_times: tuple[Times, Times] | None = None
+    simulate_lines: SimulateLines | None = None
 
 
 @dataclass(frozen=True)
@@ -125,25 +123,11 @@ def gather(
         rank_grid(trace, grid, source),
         sizes,
         deltas_of(trace),
-        time_line(trace, ranks, options.window, chosen, _simulated_durations(trace, numbers, options)),
+        time_line(trace, ranks, options.window, chosen, options.simulate_lines),
         provenance_of(trace, numbers, options.model),
         prediction,
         tuple(notes),
     )
-
-
-def _simulated_durations(
-    trace: Trace, numbers: dict[int, int], options: PageOptions
-) -> SimulatedDurations | None:
-    """Return the times of calls in the simulation; None: there was none."""
-    if options.prediction is None or options.rank_times is None:
-        return None
-    nodes, inside = options.prediction.nodes, dict[int, float]()
-    for event, runs in executions(trace):
-        if times := nodes.get(numbers[id(event)]):
-            calls = sum(len(ranks) * n for ranks, n in runs)
-            inside[id(event)] = (times["transfer_ns"] + times["waiting_ns"]) / max(calls, 1)
-    return SimulatedDurations(trace, inside, options.rank_times)
 
 
 def _messages(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Messages]:

@@ -1,9 +1,11 @@
-"""A time line of a few ranks in a window, reconstructed from the mean times of the trace.
+"""A time line of a few ranks in a window: reconstructed from mean times of the trace, and of a simulated run.
 
 A trace has no time stamps. Each call starts after the mean computation at its place after its predecessor,
 and takes the mean time in it, both times the rank's load: the times that exports begin with, before they
 delay calls that would end before the messages that they need. So the order of a rank's calls and its total
 are exact. Single times, and the order between ranks, are not.
+
+A simulated run has the time of each call. Its rows stand below those of the same ranks.
 
 Each thread of a rank has a row, which begins with its first call: the time before that is not recorded.
 """
@@ -11,14 +13,14 @@ Each thread of a rank has a row, which begins with its first call: the time befo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import MESSAGES, operation, received_bytes, sent_bytes
-from scalatrace.report.costs.durations import CallDuration, Durations, SimulatedDurations
+from scalatrace.report.costs.durations import CallDuration, CallTimes, Durations, Line, SimulatedDurations
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import ANY, NONE, Messages, world_rank
 from scalatrace.trace.model.call import Call
@@ -29,7 +31,10 @@ from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.threads import thread_count
 from scalatrace.trace.values.vec import ANY_TAG
 
-__all__ = ["Bar", "TimeLine", "TimelinePlace", "TimelineRow", "TimelineWindow", "some_ranks", "time_line"]
+__all__ = [
+    "Bar", "SimulateLines", "TimeLine", "TimelinePlace", "TimelineRow", "TimelineWindow", "some_ranks",
+    "time_line",
+]  # fmt: skip
 
 OVERLAPPING = "no time line: threads of a rank call MPI, and the trace does not know which one made a call"
 
@@ -45,6 +50,10 @@ MAX_WALKED = 1 << 18
 """Calls that are walked to reach a window, of all ranks."""
 
 MAX_RANKS, DEFAULT_RANKS = 64, 16
+
+
+SimulateLines = Callable[[Sequence[Line], int], Mapping[Line, CallTimes] | None]
+"""Gives the times of at most so many calls of each line in a simulated run; None: they are too many."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +95,7 @@ class TimelineRow:
 
     Attributes:
         name: the rank; where threads have rows, `rank.thread`.
+        simulated: its times are those of a simulated run.
     """
 
     rank: int
@@ -93,6 +103,7 @@ class TimelineRow:
     cut: bool
     name: str
     thread: int = 0
+    simulated: bool = False
 
 
 @dataclass(frozen=True)
@@ -101,7 +112,7 @@ class TimeLine:
 
     Attributes:
         arrows: messages between them: sending line and bar, receiving line and bar.
-        simulated: times are those of a simulated run.
+        simulated: each line has a further one below it, of a simulated run.
         note: why there are no calls; "": there are.
         timed: False: the trace has no times, so each call has the same length.
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
@@ -147,13 +158,14 @@ def time_line(
     ranks: Sequence[int],
     window: TimelineWindow,
     chosen: str = "",
-    durations: Durations | None = None,
+    simulate_lines: SimulateLines | None = None,
 ) -> TimeLine:
     """Reconstruct the calls of some ranks in a window, without the times of start-up and shut-down.
 
     Args:
         chosen: how the ranks were chosen.
-        durations: of the calls of the trace; None: recorded ones.
+        simulate_lines: gives the times of lines in a simulated run, whose rows then stand below the others,
+            or alone where the trace has no times; None: there is no such run.
 
     Raises:
         UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
@@ -164,17 +176,34 @@ def time_line(
     streams = trace.has_streams
     if thread_count(trace.meta) > 1 and not streams:
         return TimeLine((), (), (), True, chosen, note=OVERLAPPING)
-    durations = durations or Durations(trace)
-    places: dict[TimelinePlace, int] = {}
+    recorded = Durations(trace)
     rows = [(rank, thread) for rank in ranks for thread in _threads(trace, rank)]
-    share = max(1, len(rows))
+    simulated = None if simulate_lines is None else simulate_lines(rows, MAX_WALKED)
+    kinds: list[Durations] = [recorded] if recorded.timed or simulated is None else []
+    kinds += [] if simulated is None else [SimulatedDurations(simulated)]
+    places: dict[TimelinePlace, int] = {}
+    share = max(1, len(rows) * len(kinds))
     limits = MAX_BARS // share, MAX_WALKED // share
-    walked = [_Walk(trace, *row, places, durations.of_rank(row[0]), *limits) for row in rows]
-    lines = tuple(walk.line(window) for walk in walked)
-    simulated = isinstance(durations, SimulatedDurations)
-    arrows = tuple(_arrows(walked, window))
+    lines: list[TimelineRow | None] = [None] * (len(rows) * len(kinds))
+    arrows: list[tuple[int, int, int, int]] = []
+    for kind, durations in enumerate(kinds):
+        walks = [_Walk(trace, *line, places, durations.of_line(*line), *limits) for line in rows]
+        is_simulated = isinstance(durations, SimulatedDurations)
+        for row, walk in enumerate(walks):
+            lines[row * len(kinds) + kind] = replace(walk.line(window), simulated=is_simulated)
+        arrows += [
+            (a * len(kinds) + kind, i, b * len(kinds) + kind, j) for a, i, b, j in _arrows(walks, window)
+        ]
     about_threads = THREADS if streams else ""
-    return TimeLine(tuple(places), lines, arrows, durations.timed, chosen, simulated, threads=about_threads)
+    return TimeLine(
+        tuple(places),
+        tuple(filter(None, lines)),
+        tuple(arrows),
+        kinds[0].timed,
+        chosen,
+        simulated is not None,
+        threads=about_threads,
+    )
 
 
 def _threads(trace: Trace, rank: int) -> list[int]:

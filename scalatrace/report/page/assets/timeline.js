@@ -25,7 +25,7 @@ class TimeLineView {
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
-      this.data.simulated ? h("p", { class: "dim" }, "Times are those of the simulated run: means of call sites that add up to the totals of each rank.") : "",
+      this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen) : "",
       this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
@@ -141,9 +141,15 @@ class TimeLineView {
   }
 
   // The rank, or its thread: "2.1".
-  label(line) {
+  rank(line) {
     const { rank, name } = this.lines[line];
     return `rank ${this.data.threads ? name : number(rank)}`;
+  }
+
+  // A simulated row below a recorded one of the same rank needs no number.
+  label(line) {
+    const above = this.lines[line - 1];
+    return this.lines[line].simulated && above && !above.simulated ? "simulated" : this.rank(line);
   }
 
   describe(line, bar) {
@@ -152,7 +158,7 @@ class TimeLineView {
     const peer = one[PEER] >= 0 ? `peer ${number(one[PEER])}` : one[PEER] === -2 ? "peer: any" : "";
     const size = one[NBYTES] ? bytes(one[NBYTES]) : "";
     const when = this.data.timed ? `from ${coarseDuration(one[START])}, ${coarseDuration(one[LENGTH])} long` : `call ${bar + 1}`;
-    return [`${this.label(line)}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
+    return [`${this.rank(line)}${this.lines[line].simulated ? ", simulated" : ""}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }
 
   draw() {
@@ -172,7 +178,7 @@ class TimeLineView {
     const compute = color("compute");
     this.lines.forEach((line, i) => {
       const top = LANE_TOP + i * LANE;
-      pen.fillStyle = color("text");
+      pen.fillStyle = color(line.simulated ? "dim" : "text");
       pen.fillText(this.label(i), 4, top + 15);
       pen.save();
       pen.beginPath();
