@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from scalatrace.cli.simulation import Simulated
+from scalatrace.predict.platform import read_platform
 from scalatrace.report.costs.efficiency import RankBin
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
@@ -219,7 +221,7 @@ def test_calls_of_the_time_line_answer(view_of: View, tmp_path: Path) -> None:
         canvas = view.page.locator("#timeline canvas")
         canvas.focus()
         view.page.keyboard.press("ArrowRight")
-        assert view.text("#timeline .detail").startswith("rank 0: Irecv; peer 3, 800 B; from 1 µs, 3 µs long")
+        assert view.text("#timeline .detail").startswith("rank 0: Irecv; peer 3, 800 B; from 0 ns, 3 µs long")
         view.page.keyboard.press("ArrowRight")
         assert view.text("#timeline .detail").startswith("rank 0: Send; peer 1, 800 B")
         view.page.keyboard.press("ArrowDown")
@@ -313,7 +315,7 @@ def test_simulated_traces(view_of: View, tmp_path: Path) -> None:
         parts = view.page.locator("#prediction .path-view rect")
         assert parts.count() == 4
         parts.first.focus()
-        assert view.text("#tooltip") == "computation 50.0 %\n20 µs"
+        assert view.text("#tooltip") == "computation 50 %\n20 µs"
         points = view.page.locator("#prediction .sensitivity-view circle")
         assert points.count() == 3
         points.last.focus()
@@ -321,6 +323,23 @@ def test_simulated_traces(view_of: View, tmp_path: Path) -> None:
         assert "any factor" in view.text("#prediction [aria-label=Tolerance]")
         assert view.page.locator("img").count() == 0
         clean(view)
+
+
+def test_simulated_rows_of_the_time_line(view_of: View, tmp_path: Path) -> None:
+    simulated = Simulated(ring(4), read_platform("cluster"))
+    options = PageOptions(prediction=predicted(), simulate_lines=simulated.call_times)
+    with view_of(made(tmp_path, ring(4), options=options)) as view:
+        clean(view)
+        canvas = view.page.locator("#timeline canvas")
+        canvas.focus()
+        view.page.keyboard.press("ArrowRight")
+        assert view.text("#timeline .detail").startswith("rank 0: Irecv; peer 3, 800 B")
+        view.page.keyboard.press("ArrowDown")
+        assert view.text("#timeline .detail").startswith("rank 0, simulated: ")
+        view.page.keyboard.press("ArrowDown")
+        assert view.text("#timeline .detail").startswith("rank 1: ")
+        canvas.hover(position={"x": 90, "y": 60})
+        assert view.text("#tooltip").startswith("rank 0, simulated: ")
 
 
 def history_data(runs: int = 12, slow: bool = True) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 
 from scalatrace import load
 from scalatrace.cli import main
-from scalatrace.predict.platform import PlatformCheck, read_platform, write_platform
+from scalatrace.predict.platform import NetworkTopology, PlatformCheck, read_platform, write_platform
 from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
@@ -60,6 +61,22 @@ def test_a_simulated_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> N
     for part in ("computation", "latency", "bytes", "overheads"):
         assert f'<th scope="row">{part}</th>' in text
     assert "if the latency is multiplied by" in text
+
+
+def test_links_that_are_busy_longest(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    topology = NetworkTopology("fat-tree", topo_parameters="2;2,2;1,1;1,1")
+    write_platform(Path("tree.toml"), replace(read_platform("cluster"), ranks_per_node=1, topology=topology))
+    assert main(["simulate", "a.st", "--platform", "tree.toml", "--json"]) == 0
+    links = json.loads(capsys.readouterr().out)["links"]
+    assert main(["report", "a.st", "--platform", "tree.toml", "--json"]) == 0
+    (page,) = json.loads(capsys.readouterr().out)["traces"]
+    assert page["prediction"]["links"] == [{**row, "call site": row["site"]} for row in links]
+    assert main(["report", "a.st", "--platform", "tree.toml"]) == 0
+    text = Path("report.html").read_text()
+    assert "Links that are busy longest" in text
+    assert links[0]["link"] in unescape(text)
+    assert main(["report", "a.st", "--platform", "cluster"]) == 0
+    assert "Links that are busy longest" not in Path("report.html").read_text()
 
 
 def test_path_and_tables_are_of_the_drawn_run_with_the_median_time(

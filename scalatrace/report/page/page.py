@@ -26,7 +26,7 @@ from scalatrace.report.page.filters import FILTERS
 from scalatrace.report.page.gather import TraceAggregates
 from scalatrace.report.page.overview.summary import stats_rows
 from scalatrace.report.page.predictions.simulated import predicted_rows
-from scalatrace.report.predictions.columns import PREDICTED_SITES
+from scalatrace.report.predictions.columns import HOT_LINKS, PREDICTED_SITES
 from scalatrace.report.style import (
     TEXT_KINDS,
 )
@@ -62,6 +62,7 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
         "tables": {
             "stats": STATS_OF_SITES,
             "predicted": PREDICTED_SITES,
+            "links": HOT_LINKS,
             "differences": DIFFERENCES_OF_SITES,
         },
         "stats_rows": stats_rows,

@@ -1,11 +1,12 @@
 // The time line: a row per rank, or per thread of a rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
-const LANE = 26, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 300, MAX_EDGED = 60;
+const LANE = 26, LOW_LANE = 14, MAX_HIGH_LANES = 64, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 300, MAX_EDGED = 60;
 const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4;
 
 class TimeLineView {
   constructor(place, trace) {
     this.data = trace.timeline;
     this.lines = this.data.lines;
+    this.lane = this.lines.length > MAX_HIGH_LANES ? LOW_LANE : LANE;
     const ends = this.lines.flatMap((line) => line.bars.length ? [line.bars[line.bars.length - 1]] : []).map((bar) => bar[START] + bar[LENGTH]);
     const starts = this.lines.flatMap((line) => line.bars.length ? [line.bars[0][START]] : []);
     this.first = Math.min(...starts, Infinity);
@@ -38,13 +39,16 @@ class TimeLineView {
     this.begin();
   }
 
-  // First show as much as can be read: about 30 calls of the first rank in the middle.
+  // First show as much as can be read: about 30 calls of the first rank, in the middle; where there is a simulated
+  // row, the first ones of both rows, which may be fast and slow.
   begin() {
-    const bars = this.lines[0].bars;
+    const bars = this.lines[0].bars, below = this.lines[1];
     if (bars.length > 60) {
+      const end = (bar) => bar[START] + bar[LENGTH];
       const at = Math.floor(bars.length / 2);
-      this.from = bars[at - 15][START];
-      this.to = Math.max(bars[at + 15][START] + bars[at + 15][LENGTH], this.from + 1);
+      const isPair = below && below.simulated && !this.lines[0].simulated && below.bars.length > 30;
+      this.from = isPair ? Math.min(bars[0][START], below.bars[0][START]) : bars[at - 15][START];
+      this.to = Math.max(isPair ? Math.max(end(bars[30]), end(below.bars[30])) : end(bars[at + 15]), this.from + 1);
     }
     this.draw();
   }
@@ -129,7 +133,7 @@ class TimeLineView {
   x(ns) { return LABEL + (ns - this.from) / (this.to - this.from) * this.width; }
 
   hit(x, y) {
-    const line = Math.floor((y - LANE_TOP) / LANE);
+    const line = Math.floor((y - LANE_TOP) / this.lane);
     if (x < LABEL || !this.lines[line]) return null;
     let best = null, near = 4;
     this.lines[line].bars.forEach((bar, i) => {
@@ -163,7 +167,7 @@ class TimeLineView {
 
   draw() {
     const ratio = devicePixelRatio || 1, wide = Math.max(320, this.canvas.parentElement.clientWidth - 2);
-    const high = LANE_TOP + LANE * this.lines.length + 6;
+    const high = LANE_TOP + this.lane * this.lines.length + 6;
     this.width = wide - LABEL - 8;
     this.canvas.width = wide * ratio;
     this.canvas.height = high * ratio;
@@ -177,29 +181,29 @@ class TimeLineView {
     const colors = this.data.places.map(([, category]) => color(categoryColor(category)));
     const compute = color("compute");
     this.lines.forEach((line, i) => {
-      const top = LANE_TOP + i * LANE;
+      const top = LANE_TOP + i * this.lane;
       pen.fillStyle = color(line.simulated ? "dim" : "text");
-      pen.fillText(this.label(i), 4, top + 15);
+      pen.fillText(this.label(i), 4, top + this.lane / 2 + 3);
       pen.save();
       pen.beginPath();
-      pen.rect(LABEL, top, this.width, LANE);
+      pen.rect(LABEL, top, this.width, this.lane);
       pen.clip();
       pen.fillStyle = compute;
       pen.globalAlpha = 0.28;
       if (line.bars.length) {
         const end = line.bars[line.bars.length - 1];
-        pen.fillRect(this.x(0), top + 8, this.x(end[START] + end[LENGTH]) - this.x(0), LANE - 16);
+        pen.fillRect(this.x(0), top + 0.3 * this.lane, this.x(end[START] + end[LENGTH]) - this.x(0), 0.4 * this.lane);
       }
       pen.globalAlpha = 1;
       line.bars.forEach((bar, j) => {
         const left = this.x(bar[START]), right = this.x(bar[START] + bar[LENGTH]);
         if (right < LABEL || left > wide) return;
         pen.fillStyle = colors[bar[PLACE]];
-        pen.fillRect(left, top + 3, Math.max(1.5, right - left), LANE - 6);
+        pen.fillRect(left, top + 3, Math.max(1.5, right - left), this.lane - 6);
         if (this.chosen[0] === i && this.chosen[1] === j) {
           pen.strokeStyle = color("text");
           pen.lineWidth = 2;
-          pen.strokeRect(left - 1, top + 2, Math.max(3, right - left) + 2, LANE - 4);
+          pen.strokeRect(left - 1, top + 2, Math.max(3, right - left) + 2, this.lane - 4);
         }
       });
       pen.restore();
@@ -213,6 +217,7 @@ class TimeLineView {
 
   // Operations over the arrows, on the bars that have room for them.
   names(pen, wide) {
+    if (this.lane < LANE) return;
     this.lines.forEach((line, i) => {
       for (const bar of line.bars) {
         const left = Math.max(this.x(bar[START]), LABEL), right = Math.min(this.x(bar[START] + bar[LENGTH]), wide);
@@ -221,9 +226,9 @@ class TimeLineView {
         const needed = pen.measureText(op).width;
         if (needed > room) continue;
         pen.fillStyle = color(categoryColor(category));
-        pen.fillRect(left + 3, LANE_TOP + i * LANE + 6, needed + 2, 14);
+        pen.fillRect(left + 3, LANE_TOP + i * this.lane + 6, needed + 2, 14);
         pen.fillStyle = color("bg");
-        pen.fillText(op, left + 4, LANE_TOP + i * LANE + 17);
+        pen.fillText(op, left + 4, LANE_TOP + i * this.lane + 17);
       }
     });
   }
@@ -263,7 +268,7 @@ class TimeLineView {
     for (const [a, i, b, j] of seen) {
       const [from, to] = this.ends(a, i, b, j);
       pen.setLineDash(to < from ? [3, 3] : []);
-      const x1 = this.x(from), x2 = this.x(to), y1 = LANE_TOP + a * LANE + LANE / 2, y2 = LANE_TOP + b * LANE + LANE / 2;
+      const x1 = this.x(from), x2 = this.x(to), y1 = LANE_TOP + a * this.lane + this.lane / 2, y2 = LANE_TOP + b * this.lane + this.lane / 2;
       for (const [name, wide] of (seen.length > MAX_EDGED ? [["text", 0.9]] : [["bg", 3.5], ["text", 1.2]])) { // a light edge, so that it is seen on the bars
         pen.strokeStyle = color(name);
         pen.lineWidth = wide;

@@ -65,6 +65,8 @@ class PagePrediction:
         machine: `description`, `other_mpi` (the program's, if the description names another one), least and
             most `latency_ns` of messages, `bytes_per_s` of long ones, and `nodes`.
         ranks: times by rank.
+        links: those that are busy longest in the run with mean times, as `simulate --json` has them; (): none
+            is shared.
         scaling: of an extrapolated trace with its model: `ranks`, and `time_ns` and `means` of the run with
             the median time on as many ranks as each input and the result have.
         scaling_growth: in words from where to where, and exponents of the number of ranks with which the
@@ -95,6 +97,7 @@ class PagePrediction:
     scaling: tuple[Mapping[str, float], ...] = ()
     ranks: tuple[RankBin, ...] = ()
     scaling_growth: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
+    links: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
     def of(
@@ -110,7 +113,7 @@ class PagePrediction:
 
         Args:
             facts: as `simulate --json` prints them; with `drawn`, `mean_ns`, `seed`, `tolerance`, `means`,
-                `machine` and `scaling` if they are known.
+                `machine`, `links` and `scaling` if they are known.
             rows: those "operation" and "site".
             curves: parameter -> its `sweep`.
             nodes, mean_waiting, ranks: as the attributes; None, (): not known.
@@ -141,6 +144,7 @@ class PagePrediction:
             tuple(facts.get("scaling", ())),
             ranks,
             tuple(_scaling_growth(facts.get("scaling", ()))),
+            tuple({**row, "call site": row["site"]} for row in facts.get("links", ())),
         )
 
 
