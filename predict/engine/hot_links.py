@@ -18,7 +18,10 @@ from scalatrace.predict.platform import TopologyShape
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.callsite import callers, short_frame
 
-__all__ = ["LinkUse", "hottest_links"]
+__all__ = ["LinkUse", "hottest_links", "link_map"]
+
+MAX_CELLS = 128
+"""Links, or groups of neighbouring ones, in a row of the map."""
 
 MAX_COUNTS = 1 << 25
 """Links times nodes of the program that send: a quarter of a gigabyte."""
@@ -111,6 +114,26 @@ def hottest_links(use: LinkUse, program: LoweredProgram, time_ns: float, limit: 
             "of_bytes": float(use.most[link] / use.nbytes[link]),
         })  # fmt: skip
     return rows
+
+
+def link_map(use: LinkUse, time_ns: float) -> list[dict[str, Any]]:
+    """Return the load of all links in rows, by level, dimension or kind.
+
+    Each has `name`, `links` (their number), `busy` (shares of the run, of at most MAX_CELLS links or of the
+    busiest ones of neighbouring links) and `most`, the largest share.
+    """
+    if not use.complete:
+        return []
+    starts = np.array(use.links.class_starts[1:])
+    classes = np.searchsorted(starts, np.arange(len(use.nbytes)), side="right")
+    busy = use.nbytes * np.array(use.links.per_byte_ns)[classes] / max(time_ns, 1e-9)
+    result = []
+    for name, links in use.links.rows():
+        if len(links):
+            cells = np.array_split(busy[links], min(len(links), MAX_CELLS))
+            shares = [float(cell.max()) for cell in cells]
+            result.append({"name": name, "links": len(links), "busy": shares, "most": max(shares)})
+    return result
 
 
 def _candidates(use: LinkUse, limit: int) -> Ints:

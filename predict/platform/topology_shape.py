@@ -6,7 +6,11 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from scalatrace.arrays import Ints
 
 __all__ = ["TopologyShape"]
 
@@ -58,6 +62,31 @@ class TopologyShape:
             return self._dragonfly_link(link)
         node_name = f"node {link // 2}"
         return _arrow("switch", node_name) if link % 2 else _arrow(node_name, "switch")
+
+    def rows(self) -> list[tuple[str, Ints]]:
+        """Return all links in rows, by level, dimension or kind, and direction: name and numbers of each."""
+        links = np.arange(self.class_starts[-1])
+        if self.kind in ("torus", "mesh"):
+            dims = len(self.numbers)
+            return [
+                (f"dimension {dim + 1}, {'down' if back else 'up'}", links[2 * dim + back :: 2 * dims])
+                for dim in range(dims)
+                for back in (0, 1)
+            ]
+        if self.kind == "graph":
+            return [("links", links)]
+        by_class = [links[a:b] for a, b in pairwise(self.class_starts)]
+        if self.kind == "fat-tree":
+            named = [(f"level {level}", own) for level, own in enumerate(by_class, 1)]
+        else:
+            named = [("nodes", by_class[0])]
+        two_ways = [
+            (f"{name}, {'down' if back else 'up'}", own[back::2]) for name, own in named for back in (0, 1)
+        ]
+        if self.kind == "dragonfly":
+            kinds = ("in a chassis", "between chassis", "between groups")
+            two_ways += zip(kinds, by_class[1:], strict=True)
+        return two_ways
 
     def _count_by_class(self) -> list[int]:
         if self.kind in ("torus", "mesh"):

@@ -208,13 +208,16 @@ def predict(
     trace = repeatable(trace, keep_failed=True).without_phases
     simulated = Simulated(trace, platform)
     numbers = node_numbers(trace)
-    links = simulated.hottest_links()  # of the run with mean times
+    links = {
+        "links": simulated.hottest_links(),
+        "link_map": simulated.link_map(),
+    }  # of the run with mean times
     mean_ns, interval = simulated.means()["time_ns"], simulated.drawn()
     waiting = {numbers[event]: times["waiting_ns"] for event, times in simulated.event_times().items()}
     seed = simulated.show_median()
     facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
     facts |= {"drawn": interval, "mean_ns": mean_ns, "seed": seed, "means": simulated.means()}
-    facts |= {"machine": _machine(platform, trace), "links": links}
+    facts |= {"machine": _machine(platform, trace), **links}
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}

@@ -190,6 +190,13 @@ class Simulated:
             return []
         return hottest_links(use, self._simulator.program, self._result.time_ns, MAX_LINKS)
 
+    def link_map(self) -> list[dict[str, Any]]:
+        """Return the loads of all links, as `hot_links.link_map`; []: messages share none."""
+        from scalatrace.predict.engine.hot_links import link_map
+
+        use = self._result.link_use
+        return [] if use is None else link_map(use, self._result.time_ns)
+
     def drawn(self) -> dict[str, Any] | None:
         """Return the median of runs with drawn computation times, and the 95 % interval.
 

@@ -287,3 +287,33 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.txt").write_text("nothing")
     assert main(["import", str(tmp_path / "c.txt"), "-o", str(tmp_path / "c.st")]) == 1
     assert "it is none of: OTF2 archive" in capsys.readouterr().err
+
+
+def write_ring(folder: Path, nprocs: int) -> str:
+    """Write and import a ring of messages whose size grows with the ranks; return the trace."""
+    lines = [f"num_ranks {nprocs}"]
+    for rank in range(nprocs):
+        lines.append(f"rank {rank} {{")
+        for first in range(1, 31, 3):
+            calc, recv, send = (f"l{first + i}" for i in range(3))
+            lines.append(f"{calc}: calc 1000")
+            lines += [f"{calc} requires l{before}" for before in (first - 2, first - 1) if before > 0]
+            lines += [
+                f"{recv}: recv {8 * nprocs}b from {(rank - 1) % nprocs} tag 3",
+                f"{recv} requires {calc}",
+            ]
+            lines += [f"{send}: send {8 * nprocs}b to {(rank + 1) % nprocs} tag 3", f"{send} requires {calc}"]
+        lines.append("}")
+    (folder / "a.goal").write_text("\n".join(lines) + "\n")
+    path = str(folder / f"ring{nprocs}.st")
+    convert(folder / "a.goal", path)
+    return path
+
+
+def test_schedules_are_extrapolated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small, large = [write_ring(tmp_path, n) for n in (4, 8, 16)], write_ring(tmp_path, 32)
+    out = str(tmp_path / "large.st")
+    assert main(["extrapolate", *small, "--ranks", "32", "-o", out]) == 0
+    assert main(["diff", out, large]) == 0
+    assert main(["simulate", out, "--platform", "cluster"]) == 0
+    assert "32 ranks on cluster" in capsys.readouterr().out

@@ -71,9 +71,16 @@ def test_links_that_are_busy_longest(trace: Path, capsys: pytest.CaptureFixture[
     assert main(["report", "a.st", "--platform", "tree.toml", "--json"]) == 0
     (page,) = json.loads(capsys.readouterr().out)["traces"]
     assert page["prediction"]["links"] == [{**row, "call site": row["site"]} for row in links]
+    rows = page["prediction"]["link_map"]
+    assert [(row["name"], row["links"]) for row in rows] == [
+        (f"level {level}, {way}", 4 if level == 1 else 2) for level in (1, 2) for way in ("up", "down")
+    ]
+    assert max(row["most"] for row in rows) == pytest.approx(links[0]["busy"])
+    assert all(row["most"] == max(row["busy"]) for row in rows)
     assert main(["report", "a.st", "--platform", "tree.toml"]) == 0
     text = Path("report.html").read_text()
     assert "Links that are busy longest" in text
+    assert text.count('aria-label="level ') == len(rows)
     assert links[0]["link"] in unescape(text)
     assert main(["report", "a.st", "--platform", "cluster"]) == 0
     assert "Links that are busy longest" not in Path("report.html").read_text()

@@ -139,6 +139,16 @@ def _distance(neighbours: dict[str, set[str]], a: str, b: str) -> int:
     return far[b]
 
 
+@settings(max_examples=50, deadline=None)
+@given(TOPOLOGIES)
+def test_rows_have_each_link_once(topology: NetworkTopology) -> None:
+    shape = topology.shape(5 if topology.kind == "cluster" else 1, 1.0)
+    rows = shape.rows()
+    listed = np.concatenate([links for _, links in rows])
+    assert sorted(listed.tolist()) == list(range(shape.class_starts[-1]))
+    assert len({name for name, _ in rows}) == len(rows)
+
+
 def test_a_fat_tree_takes_the_port_of_its_destination() -> None:
     shape = NetworkTopology("fat-tree", topo_parameters="2;4,4;1,2;1,2").shape(16, 1.0)
     routes = routes_of(shape)
