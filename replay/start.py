@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import mpi4py
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 INITIALISERS = ("Init", "Init_thread")
 
-__all__ = ["begins_with_start", "start_mpi"]
+__all__ = ["begins_with_start", "say_failure", "start_mpi"]
 
 
 def begins_with_start(trace: Trace) -> bool:
@@ -35,3 +36,15 @@ def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
     from scalatrace.replay.transport.mpi import MPITransport
 
     return MPITransport(seed)
+
+
+def say_failure(wrong: str, transport: MPITransport) -> bool:
+    """Return whether something is wrong on any rank; rank 0 says it, once if it is the same on all.
+
+    A rank must not just leave: the launcher would end the others before one of them has said why.
+    """
+    gathered = transport.gather(wrong.encode())
+    for message in dict.fromkeys(gathered or ()):
+        if message:
+            print(f"scalatrace: {message.decode()}", file=sys.stderr, flush=True)
+    return transport.any(bool(wrong))

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     from scalatrace.cli.named import load_named
     from scalatrace.compilers.launchers import foreign_launcher
-    from scalatrace.replay.start import start_mpi
+    from scalatrace.replay.start import say_failure, start_mpi
     from scalatrace.trace.consistency.failed import WITH_ERRORS, repeatable
 
     options = _options(args)
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
             raise
         wrong = str(error)
     transport = start_mpi(trace, args.seed)
-    if _said(wrong, transport) or trace is None:
+    if say_failure(wrong, transport) or trace is None:
         transport.finish()
         return 1
     if WITH_ERRORS in trace.counts:
@@ -143,18 +143,6 @@ def _options(args: argparse.Namespace) -> ReplayOptions:
         _rules(args),
         CollectiveMode(args.collectives),
     )
-
-
-def _said(wrong: str, transport: MPITransport) -> bool:
-    """Return whether something is wrong on any rank; rank 0 says it, once if it is the same on all.
-
-    A rank must not just leave: the launcher would end the others before one of them has said why.
-    """
-    told = transport.gather(wrong.encode())
-    for message in dict.fromkeys(told or ()):
-        if message:
-            print(f"scalatrace: {message.decode()}", file=sys.stderr, flush=True)
-    return transport.any(bool(wrong))
 
 
 def _run_guarded(
