@@ -78,6 +78,7 @@ COMMANDS = (
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
     Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
     Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),
+    Command("tune", "write the MPI library's rules for the collectives of a trace (under mpiexec)", "tune"),
     Command("completion", "print the completion of a shell: bash, zsh, tcsh", "completion"),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )

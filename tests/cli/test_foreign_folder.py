@@ -25,6 +25,7 @@ UNDER_MPI = {
     "fixpoint": "fixpoint barrier.st",
     "sweep": "sweep barrier.st",
     "calibrate": "calibrate --help",
+    "tune": "tune --help",
     "version": "--version",
 }
 """Commands that start ranks or programs; what they answer does not matter here."""

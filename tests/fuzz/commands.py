@@ -1,6 +1,6 @@
 """Commands as users type them, on files of each kind.
 
-Commands that start ranks of MPI (record, replay, fixpoint, sweep, calibrate) are left out.
+Commands that start ranks of MPI (record, replay, fixpoint, sweep, calibrate, tune) are left out.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ LINES = {
     "ncptl": "ncptl check ping.ncptl",
 }
 
-UNDER_MPI = {"record", "replay", "fixpoint", "sweep", "calibrate"}
+UNDER_MPI = {"record", "replay", "fixpoint", "sweep", "calibrate", "tune"}
 """Commands that start ranks or run on them; tests of their own start MPI."""
 
 

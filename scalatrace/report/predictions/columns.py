@@ -1,9 +1,18 @@
-"""The tables of predictions, as in `scalatrace.report.columns`: simulations, models, tests of runs."""
+"""The tables of predictions, as in `scalatrace.report.columns`: simulations, models, tests, rules of MPI."""
 
 from __future__ import annotations
 
 from scalatrace.report.columns import OPERATION, SITE
 from scalatrace.report.tables import CommandTable, TableColumn
+
+
+def _signed_share(share: float | None) -> str:
+    return "" if share is None else f"{share:+.1%}"
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else ""
+
 
 SIMULATED = CommandTable(
     "call site, operation or rank",
@@ -254,3 +263,22 @@ ACCOUNT = CommandTable(
         TableColumn("bytes", "sent", "bytes", "sent"),
     ),
 )
+
+TUNED = CommandTable(
+    "operation, number of ranks and size",
+    (
+        OPERATION,
+        TableColumn("ranks", "ranks", "count", "of the communicator"),
+        TableColumn("bytes", "bytes", "bytes", "of the vector, or for each rank"),
+        TableColumn("calls", "calls", "count", "of a rank, on average", exact=False),
+        TableColumn("default_ns", "default", "ns", "of a call, as the library decides", exact=False),
+        TableColumn("algorithm", "best algorithm", "text", "empty: none was faster, or none was tried"),
+        TableColumn("best_ns", "best", "ns", "of a call with it", exact=False),
+        TableColumn("saving", "saving", "text", "a part of the default's time", shown=_signed_share),
+        TableColumn("saving_low", "from", "text", "lower end of its interval", shown=_signed_share),
+        TableColumn("saving_high", "to", "text", "upper end of its interval", shown=_signed_share),
+        TableColumn("rule", "rule", "text", "whether the file has a rule for it", shown=_yes_or_no),
+        TableColumn("pairs", None, "count", "measurements of default and best algorithm for the saving"),
+        TableColumn("algorithms", None, "count", "algorithms that were measured, with segments and fan-outs"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,211 @@
+/* Timed collective calls, and MPI's control variables (MPI_T), for `scalatrace tune`.
+ *
+ * All functions return 0, or an error code of MPI. One visit of a point, on every rank of a communicator:
+ *
+ *     ranks meet   late ranks wait        the call
+ *     |----------->|..................>|=============>|
+ *     dissemination  offset_ns                         ns[i]: from the meeting to the end
+ *
+ * The meeting uses messages of a communicator of its own: no algorithm that is measured takes part in it.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include <mpi.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MEET = 31, WARM_UP = 2, TEXT = 16384 };
+
+#define TRY(call)                                                                                                      \
+    do {                                                                                                               \
+        int code_ = (call);                                                                                            \
+        if (code_ != MPI_SUCCESS) return code_;                                                                        \
+    } while (0)
+
+static char *out_buffer, *in_buffer;
+static size_t buffer_size;
+static int *counts, *places;
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* Allocate both buffers, and counts for `nranks` ranks. Returns MPI_ERR_NO_MEM without memory. */
+int st_reserve(long nbytes, int nranks) {
+    size_t wanted = nbytes > 0 ? (size_t)nbytes : 1;
+    free(out_buffer);
+    free(in_buffer);
+    free(counts);
+    free(places);
+    out_buffer = malloc(wanted);
+    in_buffer = malloc(wanted);
+    counts = malloc((size_t)nranks * sizeof *counts);
+    places = malloc((size_t)nranks * sizeof *places);
+    buffer_size = out_buffer && in_buffer && counts && places ? wanted : 0;
+    return buffer_size ? 0 : MPI_ERR_NO_MEM;
+}
+
+/* Start MPI_T; it stays until the process ends. */
+int st_start_tools(void) {
+    int provided;
+    return MPI_T_init_thread(MPI_THREAD_SERIALIZED, &provided);
+}
+
+/* The number of a control variable, and whether it is an integer; else an error of MPI_T. */
+int st_find(const char *name, int *number, int *integer) {
+    char text[TEXT], about[TEXT];
+    int length = TEXT, about_length = TEXT, verbosity, binding, scope;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    TRY(MPI_T_cvar_get_index(name, number));
+    TRY(MPI_T_cvar_get_info(*number, text, &length, &verbosity, &type, &values, about, &about_length, &binding,
+                            &scope));
+    *integer = type == MPI_INT;
+    return 0;
+}
+
+/* The description of a variable, in a buffer of `size` bytes. */
+int st_describe(int number, char *about, int size) {
+    char text[TEXT];
+    int length = TEXT, verbosity, binding, scope;
+    MPI_Datatype type;
+    MPI_T_enum values;
+    return MPI_T_cvar_get_info(number, text, &length, &verbosity, &type, &values, about, &size, &binding, &scope);
+}
+
+/* Value and name of the n-th item of a variable's enumeration; an error after the last, or without one. */
+int st_item(int number, int n, int *value, char *name, int size) {
+    char text[TEXT], about[TEXT];
+    int length = TEXT, about_length = TEXT, verbosity, binding, scope, items;
+    MPI_Datatype type;
+    MPI_T_enum values = MPI_T_ENUM_NULL;
+    TRY(MPI_T_cvar_get_info(number, text, &length, &verbosity, &type, &values, about, &about_length, &binding, &scope));
+    if (values == MPI_T_ENUM_NULL) return MPI_T_ERR_INVALID_ITEM;
+    length = TEXT;
+    TRY(MPI_T_enum_get_info(values, &items, text, &length));
+    return n < items ? MPI_T_enum_get_item(values, n, value, name, &size) : MPI_T_ERR_INVALID_ITEM;
+}
+
+static int access_variable(int number, int *value, int writes) {
+    MPI_T_cvar_handle handle;
+    int count, code;
+    TRY(MPI_T_cvar_handle_alloc(number, NULL, &handle, &count));
+    code = writes ? MPI_T_cvar_write(handle, value) : MPI_T_cvar_read(handle, value);
+    MPI_T_cvar_handle_free(&handle);
+    return code;
+}
+
+int st_read(int number, int *value) { return access_variable(number, value, 0); }
+
+int st_write(int number, int value) { return access_variable(number, &value, 1); }
+
+/* The value of a variable that is a text, in a buffer of `size` bytes. */
+int st_read_text(int number, char *value, int size) {
+    MPI_T_cvar_handle handle;
+    int count, code;
+    TRY(MPI_T_cvar_handle_alloc(number, NULL, &handle, &count));
+    code = count < size ? MPI_T_cvar_read(handle, value) : MPI_ERR_TRUNCATE;
+    MPI_T_cvar_handle_free(&handle);
+    return code;
+}
+
+/* Bring all ranks of a communicator together, by messages only (dissemination, Hensgen et al. 1988). */
+static int meet(MPI_Comm comm) {
+    int size, rank;
+    TRY(MPI_Comm_size(comm, &size));
+    TRY(MPI_Comm_rank(comm, &rank));
+    for (int step = 1; step < size; step *= 2)
+        TRY(MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + step) % size, MEET, NULL, 0, MPI_BYTE, (rank - step + size) % size,
+                         MEET, comm, MPI_STATUS_IGNORE));
+    return 0;
+}
+
+/* Operations in the order of OPERATIONS in points.py; `block`: bytes of a vector, or for each rank. */
+static int call_collective(MPI_Comm comm, int op, int block, MPI_Datatype type, int element, MPI_Op sum, int root,
+                           int size) {
+    int n = block / element;
+    switch (op) {
+    case 0:
+        return MPI_Barrier(comm);
+    case 1:
+        return MPI_Bcast(in_buffer, block, MPI_BYTE, root, comm);
+    case 2:
+        return MPI_Reduce(out_buffer, in_buffer, n, type, sum, root, comm);
+    case 3:
+        return MPI_Allreduce(out_buffer, in_buffer, n, type, sum, comm);
+    case 4:
+        return MPI_Gather(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, root, comm);
+    case 5:
+        return MPI_Scatter(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, root, comm);
+    case 6:
+        return MPI_Allgather(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, comm);
+    case 7:
+        for (int i = 0; i < size; i++) counts[i] = block, places[i] = i * block;
+        return MPI_Allgatherv(out_buffer, block, MPI_BYTE, in_buffer, counts, places, MPI_BYTE, comm);
+    case 8:
+        return MPI_Alltoall(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, comm);
+    case 9:
+        for (int i = 0; i < size; i++) counts[i] = block, places[i] = i * block;
+        return MPI_Alltoallv(out_buffer, counts, places, MPI_BYTE, in_buffer, counts, places, MPI_BYTE, comm);
+    case 10:
+        for (int i = 0; i < size; i++) counts[i] = n;
+        return MPI_Reduce_scatter(out_buffer, in_buffer, counts, type, sum, comm);
+    case 11:
+        return MPI_Reduce_scatter_block(out_buffer, in_buffer, n, type, sum, comm);
+    case 12:
+        return MPI_Scan(out_buffer, in_buffer, n, type, sum, comm);
+    default:
+        return MPI_Exscan(out_buffer, in_buffer, n, type, sum, comm);
+    }
+}
+
+/* Small integers as elements, different on each rank: sums of them are exact in any order. */
+static void fill(char *buffer, long nbytes, int element, int rank) {
+    for (long i = 0; i < nbytes / element; i++) {
+        int value = (int)((i * 7 + (long)rank * 13 + 1) % 61);
+        if (element == 8)
+            ((double *)buffer)[i] = value;
+        else if (element == 4)
+            ((float *)buffer)[i] = (float)value;
+        else
+            buffer[i] = (char)value;
+    }
+}
+
+/* Time a collective on all ranks of `comm`. ns[i]: from the meeting to the end of call i, the offset included.
+ *
+ * `digest` may be NULL. Else it gets a hash (FNV-1a) of what a call has put into the buffer for results, which
+ * must be equal for all algorithms.
+ */
+int st_time(MPI_Fint handle, MPI_Fint meeting, int op, int block, long nbytes, int element, int root, double offset_ns,
+            int repeats, double *ns, uint64_t *digest) {
+    MPI_Comm comm = MPI_Comm_f2c(handle), meets = MPI_Comm_f2c(meeting);
+    MPI_Datatype type = element == 8 ? MPI_DOUBLE : element == 4 ? MPI_FLOAT : MPI_BYTE;
+    MPI_Op sum = element == 1 ? MPI_BOR : MPI_SUM;
+    int size, rank;
+    if ((size_t)nbytes > buffer_size) return MPI_ERR_NO_MEM;
+    TRY(MPI_Comm_size(comm, &size));
+    TRY(MPI_Comm_rank(comm, &rank));
+    if (digest) {
+        fill(out_buffer, nbytes, element, rank);
+        memset(in_buffer, 0, (size_t)nbytes);
+        if (op == 1 && rank == root) memcpy(in_buffer, out_buffer, (size_t)nbytes);
+    }
+    for (int i = -WARM_UP; i < repeats; i++) {
+        TRY(meet(meets));
+        double begin = now_ns();
+        while (now_ns() - begin < offset_ns) sched_yield();
+        TRY(call_collective(comm, op, block, type, element, sum, root, size));
+        if (i >= 0) ns[i] = now_ns() - begin;
+        if (i == -WARM_UP && digest) {
+            uint64_t hash = 14695981039346656037u;
+            for (long k = 0; k < nbytes; k++) hash = (hash ^ (unsigned char)in_buffer[k]) * 1099511628211u;
+            *digest = hash;
+        }
+    }
+    return 0;
+}
