@@ -34,6 +34,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "predict.predictions": ("predictions", "hpcc"),
     "predict.regress": ("regress",),
     "report": ("report",),
+    "tune": ("tune",),
 }  # fmt: skip
 NAMES = {name: module for module, names in MODULES.items() for name in names}
 

@@ -20,6 +20,7 @@ HELP = {
     "steps": "time steps",
     "to": "languages: c, python, conceptual",
     "most_s": "run time of the application, seconds",
+    "tuning_s": "seconds of measuring for the rules",
     "seed": "of what is drawn",
     "mpi": "one of: " + ", ".join(installed()),
     "traces": "folder of recorded traces, which are stored there and reused",
