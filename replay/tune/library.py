@@ -17,7 +17,10 @@ from typing import Protocol
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.size_rules import SizeRule
 
-__all__ = ["SIZELESS", "Candidate", "MpiLibrary", "OperationRules", "usage_lines"]
+__all__ = ["DYNAMIC", "SIZELESS", "Candidate", "MpiLibrary", "OperationRules", "usage_lines"]
+
+DYNAMIC = "OMPI_MCA_coll_tuned_use_dynamic_rules"
+"""Variable that has to be 1 before Open MPI starts: communicators then read the chosen algorithms."""
 
 SIZELESS = frozenset({"barrier", "gather", "scatter", "alltoallv", "scan", "exscan"})
 """Operations with one choice for all sizes.

@@ -25,10 +25,7 @@ from scalatrace.replay.tune.library import SIZELESS, Candidate, OperationRules
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.size_rules import SizeRule
 
-__all__ = ["DYNAMIC", "OpenMpi", "classic_text", "json_text"]
-
-DYNAMIC = "OMPI_MCA_coll_tuned_use_dynamic_rules"
-"""Variable that has to be set before MPI starts: communicators then read the chosen algorithms."""
+__all__ = ["OpenMpi", "classic_text", "json_text"]
 
 FILE = "coll_tuned_dynamic_rules_filename"
 

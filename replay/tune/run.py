@@ -17,9 +17,9 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.replay.common.errors import RanksError
 from scalatrace.replay.tune.campaign import MeasuringRank
 from scalatrace.replay.tune.compiled import ControlVariables, TimedCollectives
-from scalatrace.replay.tune.library import SIZELESS, Candidate, MpiLibrary, OperationRules
+from scalatrace.replay.tune.library import DYNAMIC, SIZELESS, Candidate, MpiLibrary, OperationRules
 from scalatrace.replay.tune.mpich import Mpich
-from scalatrace.replay.tune.openmpi import DYNAMIC, OpenMpi
+from scalatrace.replay.tune.openmpi import OpenMpi
 from scalatrace.replay.tune.points import (
     OPERATIONS,
     OWN_OPERATION,

@@ -31,7 +31,6 @@ EXAMPLE = (
     "mpiexec -n 4 scalatrace tune app.st -o rules.conf\n"
     "  mpiexec -n 4 scalatrace tune app.st -o rules.conf --seconds 300 --json"
 )
-DYNAMIC = "OMPI_MCA_coll_tuned_use_dynamic_rules"
 INTERRUPTED = 130
 
 
@@ -57,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.output, "-o")
     if args.seed < 0:
         raise UsageError("--seed is 0 or more")
-    os.environ[DYNAMIC] = "1"  # Open MPI reads it when MPI starts; others do not know it
     from scalatrace import load
     from scalatrace.replay.start import say_failure, start_mpi
+    from scalatrace.replay.tune.library import DYNAMIC
 
+    os.environ[DYNAMIC] = "1"  # Open MPI reads it when MPI starts; others do not know it
     trace, wrong = None, ""
     try:
         trace = load(args.trace)
