@@ -47,6 +47,9 @@ ONE_VECTOR = frozenset({"barrier", "bcast", "reduce", "allreduce", "scan", "exsc
 BINS_PER_OCTAVE = 2
 """Sizes within a factor of 2^(1/2) are one point."""
 
+MAX_BYTES = 1 << 31
+"""Bytes of all blocks from which on counts and places do not fit an int."""
+
 USER_OPERATION = "user"
 """Stored operation of reductions that the program made by MPI_Op_create."""
 
@@ -54,6 +57,7 @@ _NOT_BY_SETTINGS = "nonblocking or persistent"
 _OTHER_KIND = "no algorithms to choose"
 _BETWEEN_GROUPS = "intercommunicator"
 _HISTOGRAM = "sizes kept as histograms"
+_TOO_LARGE = "2 GiB or more"
 OWN_OPERATION = "reduction by an operation of the program"
 
 
@@ -147,6 +151,8 @@ def collect_calls(trace: Trace, rank: int) -> tuple[list[CollectedCalls], list[L
                 left_out[row.base, _BETWEEN_GROUPS] += n
             elif call.get("op") == USER_OPERATION:
                 left_out[row.base, OWN_OPERATION] += n
+            elif (block := _block(call)) * call.comm.size >= MAX_BYTES:
+                left_out[row.base, _TOO_LARGE] += n
             elif call.comm.size > 1:
                 first = call.comm.members[0]
                 communicators[call.family, first] = tuple(call.comm.members)
@@ -156,7 +162,7 @@ def collect_calls(trace: Trace, rank: int) -> tuple[list[CollectedCalls], list[L
                     first,
                     _element(call),
                     max(call.get("root", 0), 0),
-                    _block(call),
+                    block,
                 )
                 sums[key][0] += n
                 sums[key][1] += n * before_ns

@@ -88,7 +88,7 @@ def _run_guarded(trace: Trace, transport: MPITransport, args: argparse.Namespace
             if transport.rank == 0:
                 print(f"scalatrace: {error}", file=sys.stderr)
             return error.exit_status
-        return 0 if result is None else _report(result, args)
+        return 0 if result is None else _report(result, transport.shares_cores, args)
     except ScalatraceError as error:
         transport.abort(f"scalatrace: {error}")
     except KeyboardInterrupt:
@@ -99,7 +99,7 @@ def _run_guarded(trace: Trace, transport: MPITransport, args: argparse.Namespace
     return 1
 
 
-def _report(result: TuneResult, args: argparse.Namespace) -> int:
+def _report(result: TuneResult, shares_cores: bool, args: argparse.Namespace) -> int:
     """Write the file where something is gained, and print what was measured."""
     from scalatrace.replay.tune.library import usage_lines
     from scalatrace.report.predictions.tuning import TuneReporter
@@ -112,7 +112,7 @@ def _report(result: TuneResult, args: argparse.Namespace) -> int:
             f"measured by scalatrace {version} (scalatrace tune).",
         ]
         write_file(args.output, result.library.text(result.rules, about).encode())
-    facts = _facts(result, args)
+    facts = _facts(result, args) | {"shares_cores": shares_cores}
     if result.rules:
         facts["file"] = str(path)
         facts["environment"] = dict(result.library.variables(result.rules, path))

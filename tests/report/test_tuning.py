@@ -18,7 +18,8 @@ FACTS: dict[str, Any] = {
     "saving_ns": 3e5, "saving_low_ns": 2e5, "saving_high_ns": 4e5, "level": 0.95, "points": [ROW],
     "left_out": [{"op": "Iallreduce", "reason": "nonblocking or persistent", "calls": 1200}],
     "rejected": [{"op": "allreduce", "size": 4, "algorithm": "bad", "reason": "no"}] * 3,
-    "file": "/tmp/rules", "environment": {}, "usage": ["mpiexec -n 4 --mca x 1 PROGRAM", "export X=1"],
+    "shares_cores": True, "file": "/tmp/rules", "environment": {},
+    "usage": ["mpiexec -n 4 --mca x 1 PROGRAM", "export X=1"],
 }  # fmt: skip
 
 
@@ -35,6 +36,7 @@ def test_saving_and_use_of_the_rules() -> None:
         "expected saving: 300 µs of 2 ms in collectives of a rank, 15.0 % (95% interval: 10.0 % to 20.0 %)"
         in text
     )
+    assert "ranks share cores here" in text
     assert "use them:  mpiexec -n 4 --mca x 1 PROGRAM\n" in text
     assert "against            mpiexec -n 4 --mca x 1 scalatrace replay app.st\n" in text
     assert "left out: 1,200 MPI_Iallreduce, nonblocking or persistent" in text

@@ -11,6 +11,8 @@ from rich.text import Text
 from scalatrace.report.predictions.columns import TUNED
 from scalatrace.report.style import DIM, duration, fit_columns, more_columns, number, percent, text_table
 
+SHARED = "ranks share cores here: times are of such a run, and so are the rules"
+
 
 class TuneReporter:
     """Shows the facts of a tuning: `points` (rows of TUNED), times of a rank, `file` and `usage`."""
@@ -26,6 +28,8 @@ class TuneReporter:
         console.print(text_table(table, f["points"], title=title))
         if hidden:
             console.print(Text(more_columns(hidden), style=DIM))
+        if f["shares_cores"]:
+            console.print(Text(SHARED, style=DIM), soft_wrap=True)
         for part in f["left_out"]:
             text = f"left out: {number(part['calls'])} MPI_{part['op']}, {part['reason']}"
             console.print(Text(text, style=DIM))

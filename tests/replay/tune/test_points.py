@@ -72,9 +72,12 @@ def test_what_no_rule_applies_to_is_left_out() -> None:
     own = b.event("Allreduce", count=2, datatype=DOUBLE, op="user", comm=Comm())
     later = b.event("Iallreduce", count=2, datatype=DOUBLE, op="MPI_SUM", comm=Comm(), request=0)
     alone = b.event("Bcast", count=2, datatype=DOUBLE, root=0, comm=Comm(1))
-    calls, left_out = collect_calls(b.of(own, later, alone), 0)
+    sizes = {"sendcount": 1 << 28, "sendtype": DOUBLE, "recvcount": 1 << 28, "recvtype": DOUBLE}
+    large = b.event("Alltoall", **sizes, comm=Comm())
+    calls, left_out = collect_calls(b.of(own, later, alone, large), 0)
     assert calls == []
     assert left_out == [
         LeftOutCalls("Allreduce", "reduction by an operation of the program", 1),
+        LeftOutCalls("Alltoall", "2 GiB or more", 1),
         LeftOutCalls("Iallreduce", "nonblocking or persistent", 1),
     ]
