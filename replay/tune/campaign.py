@@ -52,7 +52,7 @@ class MeasuringRank:
         self._variables, self._timed = variables, timed
         self._partitions: dict[tuple[tuple[int, ...], ...], tuple[MPI.Comm, MPI.Comm]] = {}
         self._communicators: dict[tuple[object, ...], MPI.Comm] = {}
-        self._repeats: dict[int, int] = {}
+        self._least_ns: dict[int, float] = {}
         self._digests: dict[int, tuple[int, ...]] = {}
         self._checked: set[tuple[int, Candidate]] = set()
         self._numbers = {id(point): number for number, point in enumerate(points)}
@@ -89,7 +89,7 @@ class MeasuringRank:
         checks = (
             number not in self._digests if candidate is None else (number, candidate) not in self._checked
         )
-        parts = self._order(number, candidate, self._repeats.get(number, MIN_REPEATS), checks)
+        parts = self._order(number, candidate, self._repeats(number), checks)
         if code := max(code for code, _, _ in parts):
             raise RejectedError(
                 MPI.Get_error_string(code).strip().splitlines()[-1]
@@ -97,10 +97,16 @@ class MeasuringRank:
         if checks:
             self._compare(number, candidate, parts)
         ns = _time_of(point, parts)
-        if number not in self._repeats:
-            whole = ns + max(min(MAX_OFFSET_NS, offset) for group in point.arrivals_ns for offset in group)
-            self._repeats[number] = int(np.clip(TARGET_NS / max(whole, 1.0), MIN_REPEATS, MAX_REPEATS))
+        self._least_ns[number] = min(ns, self._least_ns.get(number, ns))
         return ns
+
+    def _repeats(self, number: int) -> int:
+        """Return how often a point is called in one visit: by its shortest time, which is not disturbed."""
+        if number not in self._least_ns:
+            return MIN_REPEATS
+        latest_ns = max(map(max, self._points[number].arrivals_ns))
+        whole_ns = self._least_ns[number] + min(latest_ns, MAX_OFFSET_NS)
+        return int(np.clip(TARGET_NS / whole_ns, MIN_REPEATS, MAX_REPEATS))
 
     def _order(self, number: int, candidate: Candidate | None, repeats: int, checks: bool) -> list[Part]:
         order: Order = (number, candidate, repeats, checks)

@@ -68,7 +68,7 @@ class TuneResult:
     @property
     def collective_ns(self) -> float:
         """Time of all measured calls of a rank by the default."""
-        return sum(unit.default.mean for unit in self.units)
+        return sum(unit.default_whole_ns for unit in self.units)
 
     @property
     def saving(self) -> MeanInterval:

@@ -1,6 +1,6 @@
 """Choose an algorithm for each unit of rules by measurements that another part makes.
 
-    1  default of every point once                  units with a share below MIN_SHARE are left as they are
+    1  default of every point, three times          units with a share below MIN_SHARE are left as they are
     2  rounds: default and all algorithms left,     those that are clearly slower leave (racing)
        of all units, in random order
     3  pairs of the default and the best one        the saving: its interval is of these pairs only
@@ -22,12 +22,15 @@ from statistics import median
 
 from scalatrace.replay.tune.library import Candidate
 from scalatrace.replay.tune.points import CollectivePoint
-from scalatrace.stats.trimmed_mean import MeanInterval, sum_of_means, trimmed_mean
+from scalatrace.stats.trimmed_mean import MeanInterval, paired_saving, sum_of_means
 
 __all__ = ["ConfirmedUnit", "Rejected", "RejectedError", "RuleUnit", "Selection", "Tunable"]
 
 MIN_SHARE = 0.002
 """Share of the time of all collectives from which on the algorithms of a unit are measured."""
+
+DEFAULT_VISITS = 3
+"""Measurements of the default before the rounds."""
 
 SELECTION_SHARE = 0.55
 """Part of the time budget for rounds."""
@@ -122,14 +125,14 @@ class ConfirmedUnit:
     gains: bool = False
 
     @property
-    def default(self) -> MeanInterval:
-        """Time of all calls of a rank by the default, ns."""
-        return trimmed_mean(self.default_ns)
+    def default_whole_ns(self) -> float:
+        """Time of all calls of a rank by the default."""
+        return median(self.default_ns)
 
     @property
     def saving(self) -> MeanInterval:
         """Time that the best algorithm saves, ns."""
-        return trimmed_mean([a - b for a, b in zip(self.default_ns, self.best_ns, strict=True)] or [0.0])
+        return paired_saving(self.default_ns, self.best_ns)
 
 
 @dataclass
@@ -138,7 +141,7 @@ class _Race:
 
     Attributes:
         alive: algorithms that have not left.
-        defaults_ns: times of the default: one of each round, and one before.
+        defaults_ns: times of the default: one of each round, and some before.
         ratios: times over the default's of the same round, by algorithm.
         default_ns, best_ns, fallback_ns: times of each pair.
     """
@@ -210,7 +213,9 @@ class Selection:
 
     def run(self, tunables: Sequence[Tunable]) -> list[ConfirmedUnit]:
         """Return the measurements of all units, in their order, with those that gain marked."""
-        races = [_Race(t, self._all(t), [self._time(t.unit, None)]) for t in tunables]
+        races = [_Race(t, self._all(t), []) for t in tunables]
+        for race in DEFAULT_VISITS * races:
+            race.defaults_ns.append(self._time(race.tunable.unit, None))
         whole = sum(race.whole_ns for race in races)
         worthwhile = [race for race in races if race.alive and race.whole_ns >= MIN_SHARE * whole]
         self._select(worthwhile)
@@ -297,8 +302,8 @@ def _has_enough_pairs(race: _Race) -> bool:
     n = len(race.best_ns)
     if n < MIN_PAIRS or n >= MAX_PAIRS:
         return n >= MAX_PAIRS
-    saving = trimmed_mean([a - b for a, b in zip(race.default_ns, race.best_ns, strict=True)])
-    return saving.halfwidth < NARROW * trimmed_mean(race.default_ns).mean
+    unit = ConfirmedUnit(race.tunable.unit, None, tuple(race.default_ns), tuple(race.best_ns), 0)
+    return unit.saving.halfwidth < NARROW * unit.default_whole_ns
 
 
 def _mark_gains(tunables: Sequence[Tunable], units: Sequence[ConfirmedUnit]) -> list[ConfirmedUnit]:
@@ -321,4 +326,4 @@ def _mark_gains(tunables: Sequence[Tunable], units: Sequence[ConfirmedUnit]) -> 
 def _is_worthwhile(units: Sequence[ConfirmedUnit]) -> bool:
     """Return whether units save a part of their time that is significant, and not negligible."""
     saving = sum_of_means([unit.saving for unit in units if unit.candidate])
-    return saving.low > 0 and saving.mean >= MIN_SAVING * sum(unit.default.mean for unit in units)
+    return saving.low > 0 and saving.mean >= MIN_SAVING * sum(unit.default_whole_ns for unit in units)

@@ -146,7 +146,7 @@ def _facts(result: TuneResult, args: argparse.Namespace) -> dict[str, Any]:
 def _point(unit: Any) -> dict[str, Any]:
     """Return a row with the columns of TUNED; times are of one call."""
     calls, point = unit.unit.calls, max(unit.unit.points, key=lambda point: point.calls)
-    default, saving = unit.default.mean, unit.saving
+    default, saving = unit.default_whole_ns, unit.saving
     tried = unit.candidate is not None
     return {
         "operation": unit.unit.op.capitalize(),

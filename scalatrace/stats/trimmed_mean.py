@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 
 from scalatrace.stats.interval_width import LEVEL
 
-__all__ = ["MeanInterval", "sum_of_means", "trimmed_mean"]
+__all__ = ["MeanInterval", "paired_saving", "sum_of_means", "trimmed_mean"]
 
 TRIMMED = 0.2
 """Part of the values that is left out at each end."""
@@ -71,6 +71,18 @@ def trimmed_mean(values: Sequence[float], level: float = LEVEL) -> MeanInterval:
     winsorised = np.clip(ordered, ordered[g], ordered[n - g - 1])
     deviation = float(winsorised.std(ddof=1))
     return MeanInterval(mean, (deviation / (1 - 2 * g / n)) ** 2 / n, n - 2 * g - 1, level)
+
+
+def paired_saving(before: Sequence[float], after: Sequence[float], level: float = LEVEL) -> MeanInterval:
+    """Return how much less the values of pairs are after a change, with the interval: times above 0.
+
+    The mean is that of the logarithms of ratios: what disturbs both measurements of a pair slows them down in
+    proportion. The result is in the unit of the values, for the median of those before.
+    """
+    ratio = trimmed_mean([log(b / a) for a, b in zip(before, after, strict=True)], level)
+    whole = float(np.median(before))
+    rest = whole * exp(ratio.mean)
+    return MeanInterval(whole - rest, rest**2 * ratio.variance, ratio.freedom, level)
 
 
 def sum_of_means(means: Sequence[MeanInterval], level: float = LEVEL) -> MeanInterval:

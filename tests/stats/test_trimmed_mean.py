@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from scalatrace.stats.trimmed_mean import MeanInterval, sum_of_means, trimmed_mean
+from scalatrace.stats.trimmed_mean import MeanInterval, paired_saving, sum_of_means, trimmed_mean
 
 
 def test_few_values_give_students_interval() -> None:
@@ -48,3 +48,21 @@ def test_sums_add_means_and_variances() -> None:
     assert (whole.mean, whole.variance) == (3.0, 9.0)
     assert whole.freedom == pytest.approx(81 / (1.6 + 2.5))
     assert sum_of_means([]).halfwidth == 0.0
+
+
+def test_savings_are_those_of_ratios() -> None:
+    before, after = [100.0, 110.0, 90.0, 1e6, 105.0], [80.0, 88.0, 72.0, 8e5, 84.0]
+    saving = paired_saving(before, after)
+    assert saving.mean == pytest.approx(0.2 * 105.0)
+    assert saving.halfwidth == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_interval_of_a_saving_contains_it_as_often_as_it_says() -> None:
+    random = np.random.default_rng(3)
+    inside = 0
+    for _ in range(500):
+        disturbed = random.lognormal(sigma=2.0, size=20)
+        before, after = (disturbed * random.lognormal(mean, 0.1, 20) for mean in (0.0, np.log(0.9)))
+        saving = paired_saving(before.tolist(), after.tolist())
+        inside += bool(saving.low <= 0.1 * np.median(before) <= saving.high)
+    assert 0.92 <= inside / 500 <= 0.98
