@@ -28,7 +28,14 @@ from scalatrace.replay.tune.points import (
     collect_calls,
     merge_calls,
 )
-from scalatrace.replay.tune.selection import ConfirmedUnit, Rejected, RuleUnit, Selection, Tunable
+from scalatrace.replay.tune.selection import (
+    ConfirmedUnit,
+    Rejected,
+    RejectedError,
+    RuleUnit,
+    Selection,
+    Tunable,
+)
 from scalatrace.replay.tune.size_rules import SizeRule, size_rules
 from scalatrace.stats.trimmed_mean import MeanInterval, sum_of_means
 
@@ -101,7 +108,11 @@ def run_tuning(
     tunables = tunables_of(points, library, {part.op for part in left_out if part.reason == OWN_OPERATION})
     begin_s = time.monotonic()
     selection = Selection(rank.measure, time.monotonic, budget_s, seed, progress)
-    units = selection.run(tunables)
+    try:
+        units = selection.run(tunables)
+    except RejectedError as error:
+        rank.end()
+        raise ScalatraceError(f"a collective of the trace fails by default: {error}") from None
     rank.end()
     seconds = time.monotonic() - begin_s
     result = TuneResult(

@@ -32,6 +32,9 @@ MIN_SHARE = 0.002
 DEFAULT_VISITS = 3
 """Measurements of the default before the rounds."""
 
+BESIDE_DEFAULT = 3
+"""Algorithms that are measured beside one default: disturbances of the machine pass."""
+
 SELECTION_SHARE = 0.55
 """Part of the time budget for rounds."""
 
@@ -141,7 +144,7 @@ class _Race:
 
     Attributes:
         alive: algorithms that have not left.
-        defaults_ns: times of the default: one of each round, and some before.
+        defaults_ns: times of the default, in rounds and before.
         ratios: times over the default's of the same round, by algorithm.
         default_ns, best_ns, fallback_ns: times of each pair.
     """
@@ -242,22 +245,28 @@ class Selection:
                 self._round(race)
 
     def _round(self, race: _Race) -> None:
+        shuffled = self._random.sample(race.alive, len(race.alive))
+        for start in range(0, len(shuffled), BESIDE_DEFAULT):
+            self._compare(race, shuffled[start : start + BESIDE_DEFAULT])
+        race.rounds += 1
+        race.drop_slow()
+
+    def _compare(self, race: _Race, candidates: Sequence[Candidate]) -> None:
+        """Measure some algorithms, and the default at a random place between them."""
         unit, times = race.tunable.unit, {}
-        entries: list[Candidate | None] = [None, *race.alive]
-        for candidate in self._random.sample(entries, len(entries)):
+        for candidate in self._random.sample([None, *candidates], len(candidates) + 1):
             try:
                 times[candidate] = self._time(unit, candidate)
             except RejectedError as error:
-                assert candidate is not None  # the default defines the result
+                if candidate is None:
+                    raise
                 race.alive.remove(candidate)
                 self.rejected.append(Rejected(unit.op, unit.size, candidate.label, str(error)))
         default_ns = times.pop(None)
         race.defaults_ns.append(default_ns)
         for candidate, ns in times.items():
-            assert candidate is not None
-            race.ratios.setdefault(candidate, []).append(ns / default_ns if default_ns else 1.0)
-        race.rounds += 1
-        race.drop_slow()
+            if candidate is not None:
+                race.ratios.setdefault(candidate, []).append(ns / default_ns)
 
     def _confirm(self, races: Sequence[_Race], worthwhile: Sequence[_Race]) -> list[ConfirmedUnit]:
         best = {id(race): race.best() for race in worthwhile}
