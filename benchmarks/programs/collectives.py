@@ -1,5 +1,6 @@
 """Programs that mostly call collectives: `python collectives.py KIND --steps N`.
 
+solver     two Allreduces of 16 doubles (dot products of a block of vectors) per step
 training   an Allreduce of 64 Ki doubles (gradients) and one of a number (loss) per step
 tables     a Bcast of 64 kB and of a number, a Scatter and a Gather of 4 kB for each rank per step
 """
@@ -11,7 +12,14 @@ import argparse
 import numpy as np
 from mpi4py import MPI
 
-GRADIENTS, TABLE, ROWS = 1 << 16, 1 << 13, 1 << 9
+PRODUCTS, GRADIENTS, TABLE, ROWS = 16, 1 << 16, 1 << 13, 1 << 9
+
+
+def solver(comm: MPI.Intracomm) -> None:
+    """One step of a block Krylov method: its products of vectors, without the vectors."""
+    own, whole = np.full(PRODUCTS, comm.rank + 1.0), np.empty(PRODUCTS)
+    comm.Allreduce(own, whole)
+    comm.Allreduce(whole, own)
 
 
 def training(comm: MPI.Intracomm) -> None:
@@ -36,9 +44,9 @@ def tables(comm: MPI.Intracomm) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["training", "tables"])
+    parser.add_argument("kind", choices=["solver", "training", "tables"])
     parser.add_argument("--steps", type=int, default=100)
     args = parser.parse_args()
-    step = {"training": training, "tables": tables}[args.kind]
+    step = {"solver": solver, "training": training, "tables": tables}[args.kind]
     for _ in range(args.steps):
         step(MPI.COMM_WORLD)
