@@ -62,12 +62,15 @@ def test_measures_and_writes_what_a_replay_runs_with(mpi: Mpi, nprocs: int, tmp_
         mpirun(mpi, nprocs, replay, env=facts["environment"], timeout=120).check()
 
 
-def probe(mpi: Mpi, nprocs: int, op: str, sizes: list[int], env: dict[str, str]) -> dict[int, str]:
-    command = [mpi.python, PROGRAMS / "probe.py", op, *sizes]
-    lines = mpirun(mpi, nprocs, command, env=env, timeout=60).stdout.splitlines()
-    return {
-        int(n): outcome for n, _, outcome in (line.partition(" ") for line in lines if line[:1].isdigit())
-    }
+def probe(
+    mpi: Mpi, nprocs: int, op: str, sizes: list[int], env: dict[str, str], folder: Path
+) -> dict[int, str]:
+    (folder / "outcomes").write_text("")
+    mpirun(
+        mpi, nprocs, [mpi.python, PROGRAMS / "probe.py", op, folder / "outcomes", *sizes], env=env, timeout=60
+    )
+    lines = (folder / "outcomes").read_text().splitlines()
+    return {int(nbytes): outcome for nbytes, _, outcome in (line.partition(" ") for line in lines)}
 
 
 @pytest.mark.mpi
@@ -82,7 +85,7 @@ def test_open_mpi_reads_the_rules_where_they_hold(
     rules = [OperationRules("allreduce", {3: size_rules({256: unknown, 65536: None})})]
     (tmp_path / "rules.conf").write_text(classic_text(rules, ["of 1 test"]))
     env = {DYNAMIC: "1", "OMPI_MCA_coll_tuned_dynamic_rules_filename": str(tmp_path / "rules.conf")}
-    outcomes = probe(openmpi, nprocs, "allreduce", [8, 56, 64, 256, 1024, 1032, 65536], env)
+    outcomes = probe(openmpi, nprocs, "allreduce", [8, 56, 64, 256, 1024, 1032, 65536], env, tmp_path)
     failed = [nbytes for nbytes, outcome in outcomes.items() if outcome == "error"]
     assert failed == ([64, 256, 1024] if ruled else [])
     assert len(outcomes) == 7
@@ -102,10 +105,10 @@ def test_mpich_reads_the_rules_where_they_hold(mpich: Mpi, tmp_path: Path) -> No
         "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE": str(tmp_path / "rules.json"),
         "MPIR_CVAR_ALLGATHER_DEVICE_COLLECTIVE": "0",
     }
-    assert probe(mpich, 3, "allgather", [8, 56, 1032, 65536, 1024], env) == dict.fromkeys(
+    assert probe(mpich, 3, "allgather", [8, 56, 1032, 65536, 1024], env, tmp_path) == dict.fromkeys(
         [8, 56, 1032, 65536], "ok"
     )
-    assert probe(mpich, 3, "allgather", [56, 64], env) == {56: "ok"}
+    assert probe(mpich, 3, "allgather", [56, 64], env, tmp_path) == {56: "ok"}
 
 
 @pytest.mark.mpi
