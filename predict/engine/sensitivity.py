@@ -21,25 +21,25 @@ from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simu
 from scalatrace.predict.platform.model import Network, Platform, Segment
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["LATENCY", "PER_BYTE", "Tolerance", "scale_platform", "sweep", "tolerances"]
+__all__ = ["FACTORS", "LATENCY", "PER_BYTE", "Tolerance", "scale_platform", "sweep", "tolerances"]
 
-_FACTORS = ("latency", "bandwidth", "overhead", "compute")
+FACTORS = ("latency", "bandwidth", "overhead", "compute")
 """What can be scaled: a bandwidth of 2 halves the time per byte, a compute of 2 doubles computation times."""
 
 
 def scale_platform(platform: Platform, **factors: float) -> Platform:
-    """Return a platform with its parameters times factors, by the names in `_FACTORS`.
+    """Return a platform with its parameters times factors, by the names in `FACTORS`.
 
     Raises:
         UsageError: an unknown name, or a factor that is negative, or 0 for the bandwidth.
     """
     for name, factor in factors.items():
-        if name not in _FACTORS:
-            names = ", ".join(_FACTORS) + did_you_mean(name, _FACTORS)
+        if name not in FACTORS:
+            names = ", ".join(FACTORS) + did_you_mean(name, FACTORS)
             raise UsageError(f"{name}: no parameter to scale; known: {names}")
         if not 0 <= factor < float("inf") or (name == "bandwidth" and factor == 0):
-            raise UsageError(f"{name}={factor:g}: factors must be positive numbers")
-    full = {name: factors.get(name, 1.0) for name in _FACTORS}
+            raise UsageError(f"{name}={factor:g}: factors must be 0 or more, that of the bandwidth above 0")
+    full = {name: factors.get(name, 1.0) for name in FACTORS}
     return replace(
         platform,
         network=_network(platform.network, full),

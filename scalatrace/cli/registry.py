@@ -74,7 +74,7 @@ COMMANDS = (
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl", None, False),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING),
-    Command("study", "predict the run time in many settings, and draw it", "study", COMPUTING),
+    Command("study", "predict the run time in many settings, and draw it", "study"),
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
     Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
     Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -19,6 +20,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.output import add_formats, natural, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_plugins, read_trace
@@ -29,7 +31,7 @@ from scalatrace.report.predictions.columns import STUDY
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.predict.engine.simulate import Simulator
-    from scalatrace.predict.engine.study import StudyRun, StudySetting, StudyTime, StudyTimes
+    from scalatrace.predict.engine.study import StudyFile, StudyResult, StudyRun, StudySetting
     from scalatrace.predict.engine.worker_pool import WorkerPool
 
 EXAMPLE = (
@@ -77,7 +79,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=natural, metavar="R", help="simulate each setting with R draws of computation times"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="seed of the first draw (default: 0)"
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="file of times, read and added to")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     parser.add_argument(
@@ -93,17 +97,18 @@ def _workers(text: str) -> int | str:
 
 def run(args: argparse.Namespace) -> int:
     """Simulate what is missing, print all settings."""
-    from scalatrace.predict.engine.study import StudyTimes
+    from scalatrace.predict.engine.study import StudyFile
     from scalatrace.predict.engine.worker_pool import open_pool
     from scalatrace.report.curves import check_plot
 
     if args.plot:
         check_plot(args.plot)
+        _check_varies(args)
     for path, option in ((args.output, "-o"), (args.plot, "--plot")):
         if path:
             check_output(path, option)
     settings = list(_settings(args))
-    times = StudyTimes(args.output)
+    times = StudyFile(args.output)
     seeds = [None] if args.repeat is None else range(args.seed, args.seed + args.repeat)
     with open_pool(args.workers or len(os.sched_getaffinity(0))) as pool:
         if pool.serves:
@@ -112,13 +117,28 @@ def run(args: argparse.Namespace) -> int:
     return _show(args, settings, seeds, times)
 
 
+def _check_varies(args: argparse.Namespace) -> None:
+    """Raise UsageError if no number varies for the axis of a plot; traces may have different ranks."""
+    lists: list[list[Any]] = [*parse_lists(args.factors, "--factors", float).values()]
+    lists += [
+        *parse_lists(args.param, "--param", int).values(),
+        args.traces,
+        args.nprocs or [],
+        args.dims or [],
+    ]
+    if all(len(values) < 2 for values in lists):
+        raise UsageError("--plot needs settings with several numbers of ranks, parameters or factors")
+
+
 def parse_lists(words: Sequence[str], option: str, kind: type[float] | type[int]) -> dict[str, list[Any]]:
     """Read `NAME=VALUE,VALUE,...` of an option. Raises UsageError."""
     lists: dict[str, list[Any]] = {}
     for word in words:
         name, sign, values = word.partition("=")
+        if name in lists:
+            raise UsageError(f"{option}: {name} is given twice")
         try:
-            lists[name] = [kind(value) for value in values.split(",")]
+            lists[name] = list(dict.fromkeys(kind(value) for value in values.split(",")))
         except ValueError:
             sign = ""
         if not sign or not name:
@@ -137,17 +157,24 @@ def _settings(args: argparse.Namespace) -> Iterator[StudySetting]:
     params = parse_lists(args.param, "--param", int)
     for chosen in _combinations(factors):
         scale_platform(Platform(), **dict(chosen))
-    for placement, mpi in product(args.placement, args.mpi):
+    placements, libraries, networks = map(dict.fromkeys, (args.placement, args.mpi, args.network))
+    for placement, mpi in product(placements, libraries):
         Platform(placement=placement or "block", mpi=mpi)
-    platforms = {name: _digest(platform_text(read_platform(name)).encode()) for name in args.platform}
-    traces = {path: _digest(_content(path)) for path in args.traces}
+    platforms = {name: read_platform(name) for name in args.platform}
+    plugins = [_content(path) for path in args.plugin]
+    traces = {path: _digest(_content(path), *plugins) for path in args.traces}
     sizes = [(n, "") for n in args.nprocs or ()] or [(None, dims) for dims in args.dims or [""]]
-    for (trace, trace_digest), (nprocs, dims), values, (platform, platform_digest) in product(
-        traces.items(), sizes, _combinations(params), platforms.items()
+    digests = {
+        (name, placement): _digest(platform_text(platform).encode(), _hosts(placement or platform.placement))
+        for (name, platform), placement in product(platforms.items(), placements)
+    }
+    for (trace, trace_digest), (nprocs, dims), values, platform in product(
+        traces.items(), dict.fromkeys(sizes), _combinations(params), platforms
     ):
         for placement, mpi, network, chosen in product(
-            args.placement, args.mpi, args.network, _combinations(factors)
+            placements, libraries, networks, _combinations(factors)
         ):
+            platform_digest = digests[platform, placement]
             yield StudySetting(
                 trace, platform, trace_digest, platform_digest, nprocs, dims, values, placement, mpi, network,
                 chosen,
@@ -165,27 +192,36 @@ def _content(path: str) -> bytes:
         raise ScalatraceError(f"{path}: cannot read: {error.strerror}") from None
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:16]
+def _hosts(placement: str) -> bytes:
+    """Return the content of a placement's file of hosts; nothing of other placements."""
+    kind, _, path = placement.partition(":")
+    return _content(path) if kind == "file" else b""
+
+
+def _digest(*contents: bytes) -> str:
+    digest = hashlib.sha256(scalatrace.__version__.encode())
+    for content in contents:
+        digest.update(len(content).to_bytes(8, "little") + content)
+    return digest.hexdigest()[:16]
 
 
 def _simulate_missing(
     pool: WorkerPool,
     settings: Sequence[StudySetting],
     seeds: Sequence[int | None],
-    times: StudyTimes,
+    times: StudyFile,
     plugins: Sequence[str],
 ) -> None:
     """Simulate what has no time; what is done by then is saved, also where the command is interrupted."""
     from scalatrace.predict.engine.study import StudyRun
 
     runs = [StudyRun(setting, seed) for setting in settings for seed in seeds]
-    missing = [each for each in runs if times.get(each) is None]
+    missing = [each for each in runs if times.needs(each)]
     saved_s = monotonic()
     try:
         results = pool.run(partial(_simulate, tuple(plugins)), missing)
         for done, time in track(results, "simulations", len(missing)):
-            times.keep(done, time)
+            times.add(done, time)
             if monotonic() - saved_s > SAVE_S:
                 times.save()
                 saved_s = monotonic()
@@ -193,11 +229,11 @@ def _simulate_missing(
         times.save()
 
 
-def _simulate(plugins: tuple[str, ...], one_run: StudyRun) -> StudyTime:
+def _simulate(plugins: tuple[str, ...], one_run: StudyRun) -> StudyResult:
     """Simulate once, in a worker; an error is a result."""
     from scalatrace.predict.engine.sensitivity import scale_platform
     from scalatrace.predict.engine.simulate import SimulateOptions
-    from scalatrace.predict.engine.study import StudyTime
+    from scalatrace.predict.engine.study import StudyResult
     from scalatrace.predict.platform import read_platform
 
     setting, seed = one_run.setting, one_run.seed
@@ -212,9 +248,9 @@ def _simulate(plugins: tuple[str, ...], one_run: StudyRun) -> StudyTime:
             platform = replace(platform, mpi=setting.mpi)
         options = SimulateOptions(drawn=seed is not None, seed=seed or 0, network=setting.network)
         platform = scale_platform(platform, **dict(setting.factors))
-        return StudyTime(simulator.run(platform, options).time_ns, nprocs)
+        return StudyResult(simulator.run(platform, options).time_ns, nprocs)
     except ScalatraceError as error:
-        return StudyTime(None, nprocs, str(error))
+        return StudyResult(None, nprocs, str(error))
 
 
 @lru_cache(maxsize=1)
@@ -237,8 +273,16 @@ def _simulator(
     return Simulator(repeatable(trace, keep_failed=True).without_phases), trace
 
 
+def _named(params: Sequence[tuple[str, int]]) -> dict[str, int]:
+    """Return parameters by the names of their columns, which differ from those of factors and settings."""
+    from scalatrace.predict.engine.sensitivity import FACTORS
+
+    taken = {*FACTORS, *(column.name for column in STUDY.columns)}
+    return {f"param {name}" if name in taken else name: value for name, value in params}
+
+
 def _show(
-    args: argparse.Namespace, settings: Sequence[StudySetting], seeds: Sequence[int | None], times: StudyTimes
+    args: argparse.Namespace, settings: Sequence[StudySetting], seeds: Sequence[int | None], times: StudyFile
 ) -> int:
     from scalatrace.predict.engine.repeats import interval_of
     from scalatrace.predict.engine.study import StudyRun
@@ -250,7 +294,7 @@ def _show(
         results = [times.result(StudyRun(setting, seed)) for seed in seeds]
         error = next((result.error for result in results if result.error), "")
         row = {
-            "trace": setting.trace, "ranks": results[0].nprocs, **dict(setting.params),
+            "trace": setting.trace, "ranks": results[0].nprocs, **_named(setting.params),
             "platform": setting.platform, "placement": setting.placement, "mpi": setting.mpi,
             "network": setting.network, **dict(setting.factors), "runs": len(results),
         }  # fmt: skip
@@ -261,11 +305,13 @@ def _show(
         rows.append(
             {**row, "time_ns": interval.median_ns, "low_ns": interval.low_ns, "high_ns": interval.high_ns}
         )
+    if args.csv:
+        for failed in errors:
+            print(f"scalatrace: {failed['platform']}: {failed['error']}", file=sys.stderr)
     for row in rows:
         row["ratio"] = row["time_ns"] / max(rows[0]["time_ns"], 1e-9)
-    reporter = StudyReporter(
-        rows, errors, [*parse_lists(args.param, "", int), *parse_lists(args.factors, "", float)]
-    )
+    names = [*_named(settings[0].params), *parse_lists(args.factors, "--factors", float)]
+    reporter = StudyReporter(rows, errors, names)
     print_facts(args, {"rows": rows, "errors": errors}, reporter.table, rows, reporter)
     if args.plot and rows:
         reporter.draw(args.plot)

@@ -10,7 +10,8 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.predict.engine.study import FORMAT
+from scalatrace.predict.engine.study import FORMAT, StudyFile, StudyResult, StudyRun, StudySetting
+from scalatrace.report.predictions.study import StudyReporter
 from support.builder import stencil
 from support.mpis import Mpi
 from support.running import mpirun
@@ -138,6 +139,46 @@ def test_times_of_other_contents_are_not_used(trace: str, tmp_path: Path, capsys
     assert study(capsys, *words)["rows"][0]["time_ns"] > before
 
 
+def test_times_of_other_hosts_are_not_used(trace: str, tmp_path: Path, capsys: Capture) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("a\n" * 4)
+    words = (trace, "--platform", "cluster", "--placement", f"file:{hosts}", "-o", str(tmp_path / "s.jsonl"))
+    before = study(capsys, *words)["rows"][0]["time_ns"]
+    hosts.write_text("a\nb\nc\nd\n")
+    assert study(capsys, *words)["rows"][0]["time_ns"] > before
+
+
+def test_studies_may_share_a_file(tmp_path: Path) -> None:
+    """What another study has written meanwhile stays."""
+    path = tmp_path / "s.jsonl"
+    first, second = StudyFile(path), StudyFile(path)
+    runs = [StudyRun(StudySetting("a", "b", nprocs=n), None) for n in (1, 2)]
+    for file, run in ((first, runs[0]), (second, runs[1])):
+        file.add(run, StudyResult(float(run.setting.nprocs or 0), 4))
+        file.save()
+    assert [StudyFile(path).result(run).time_ns for run in runs] == [1.0, 2.0]
+
+
+def test_a_line_that_was_cut_off_is_simulated_again(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    file, run = StudyFile(path), StudyRun(StudySetting("a", "b"), 3)
+    file.add(run, StudyResult(5.0, 4))
+    file.save()
+    path.write_text(path.read_text()[:-9])
+    again = StudyFile(path)
+    assert again.needs(run)
+    again.add(run, StudyResult(5.0, 4))
+    again.save()
+    assert StudyFile(path).result(run).time_ns == 5.0
+
+
+def test_csv_has_no_errors_but_names_them(trace: str, tmp_path: Path, capsys: Capture) -> None:
+    platform = tmp_path / "p.toml"
+    platform.write_text('format = 1\n[topology]\nkind = "torus"\ndims = [1, 1, 2]\n')
+    assert main(["study", trace, "--platform", str(platform), "--csv", "--workers", "1"]) == 1
+    assert "2 nodes" in capsys.readouterr().err
+
+
 def test_settings_that_fail_are_listed(trace: str, tmp_path: Path, capsys: Capture) -> None:
     platform = tmp_path / "p.toml"
     platform.write_text('format = 1\n[topology]\nkind = "torus"\ndims = [1, 1, 2]\n')
@@ -154,9 +195,24 @@ def test_a_plot(trace: str, tmp_path: Path, capsys: Capture) -> None:
     plot = tmp_path / "study.svg"
     words = (trace, "--platform", "cluster", "bluegene-p", "--plot", str(plot))
     study(capsys, *words, "--factors", "latency=1,2")
-    assert "bluegene-p" in plot.read_text() or "<svg" in plot.read_text()
-    assert main(["study", *words, "--workers", "1"]) == 2
-    assert "--plot needs settings with several" in capsys.readouterr().err
+    assert "<svg" in plot.read_text()
+
+
+def test_curves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A curve for each platform, over the factor that varies."""
+    drawn: list[Any] = []
+    monkeypatch.setattr("scalatrace.report.predictions.study.draw_curves", lambda *words: drawn.append(words))
+    same = {"trace": "a", "placement": "", "mpi": "", "network": "", "ranks": 4}
+    rows = [
+        {**same, "platform": platform, "latency": x, "time_ns": 1e9 * x, "low_ns": 5e8, "high_ns": 9e9}
+        for platform in ("cluster", "torus")
+        for x in (1.0, 2.0)
+    ]
+    StudyReporter(rows, [], ["latency"]).draw(tmp_path / "a.svg")
+    [(_, curves, _, over)] = drawn
+    assert over == "latency"
+    points = {1.0: (1.0, 0.5, 9.0), 2.0: (2.0, 0.5, 9.0)}
+    assert curves == {"cluster": points, "torus": points}
 
 
 @pytest.mark.parametrize(
@@ -165,7 +221,12 @@ def test_a_plot(trace: str, tmp_path: Path, capsys: Capture) -> None:
         (["--platform", "none"], "installed: "),
         (["--platform", "cluster", "--factors", "latency"], "--factors latency: expected NAME=VALUE"),
         (["--platform", "cluster", "--factors", "speed=2"], "speed: no parameter to scale; known: latency"),
-        (["--platform", "cluster", "--factors", "bandwidth=0"], "factors must be positive"),
+        (
+            ["--platform", "cluster", "--factors", "bandwidth=0"],
+            "factors must be 0 or more, that of the bandwidth",
+        ),
+        (["--platform", "cluster", "--factors", "latency=1", "latency=2"], "latency is given twice"),
+        (["--platform", "cluster", "--plot", "a.svg"], "--plot needs settings with several"),
         (["--platform", "cluster", "--param", "n=1.5"], "--param n=1.5: expected NAME=VALUE"),
         (["--platform", "cluster", "--mpi", "lam"], "mpi is 'lam'"),
         (["--platform", "cluster", "--placement", "spread"], "spread"),
@@ -183,7 +244,12 @@ def test_wrong_options(trace: str, words: list[str], message: str, capsys: Captu
         ("", "the first line is not"),
         ("a table\n", "the first line is not"),
         (f"{FORMAT}\n{{}}\n", "line 2 is no time of a study"),
-        (f'{FORMAT}\n{{"trace": "a"', "line 2 is no time of a study"),
+        (f'{FORMAT}\n{{"trace": "a"}}\n', "line 2 is no time of a study"),
+        (f"{FORMAT}\n[]\n", "no JSON object"),
+        (
+            f'{FORMAT}\n{{"trace": "a", "platform": "b", "seed": [], "time_ns": 1, "ranks": 1}}\n',
+            "seed must be",
+        ),
         (
             f'{FORMAT}\n{{"trace": "a", "platform": "b", "seed": 1, "time_ns": "x", "ranks": 1}}\n',
             "must be numbers",
