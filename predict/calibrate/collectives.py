@@ -15,10 +15,10 @@ from scalatrace.predict.platform.collective_times import collective_ns
 
 __all__ = ["CollectiveTime", "collective_times", "fit_rules"]
 
-CLEAR = math.log(1.25)
+MIN_GAIN_LOG = math.log(1.25)
 """How much nearer, as a factor, another algorithm has to be before it replaces the library's."""
 
-NEAR = math.log(2)
+MAX_DISTANCE_LOG = math.log(2)
 """How far from a measured time, as a factor, that of another algorithm may be."""
 
 
@@ -47,13 +47,15 @@ def collective_times(measurements: Sequence[Measurement], platform: Platform) ->
     """Return the measured operations with their predictions, by operation, ranks and size."""
     times = []
     for name, ranks in sorted({(m.name, int(m.params.get("ranks", 0))) for m in measurements}):
+        if name not in algorithm_table():
+            continue
         matching = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
         for nbytes, durations in by_size(matching).items():
-            times.append(_time(platform.placed(ranks), name, ranks, nbytes, typical(durations)))
+            times.append(_compare(platform.placed(ranks), name, ranks, nbytes, typical(durations)))
     return tuple(times)
 
 
-def _time(platform: Platform, name: str, ranks: int, nbytes: int, median_ns: float) -> CollectiveTime:
+def _compare(platform: Platform, name: str, ranks: int, nbytes: int, median_ns: float) -> CollectiveTime:
     predicted = {
         algorithm: collective_ns(platform, name, algorithm, nbytes, ranks)
         for algorithm in algorithm_table()[name]
@@ -79,25 +81,25 @@ def fit_rules(times: Sequence[CollectiveTime]) -> Mapping[str, tuple[AlgorithmRu
     rules: dict[str, tuple[AlgorithmRule, ...]] = {}
     for name, of_operation in groupby(times, key=lambda time: time.operation):
         listed = list(of_operation)
-        if any(_better(time) != time.algorithm for time in listed):
-            rules[name] = tuple(_rules(listed))
+        if any(_fitted_algorithm(time) != time.algorithm for time in listed):
+            rules[name] = tuple(_rules_of_operation(listed))
     return rules
 
 
-def _better(time: CollectiveTime) -> str:
+def _fitted_algorithm(time: CollectiveTime) -> str:
     left = _distance(time.median_ns, time.nearest_ns)
     gain = _distance(time.median_ns, time.predicted_ns) - left
-    return time.nearest if gain > CLEAR and left < NEAR else time.algorithm
+    return time.nearest if gain > MIN_GAIN_LOG and left < MAX_DISTANCE_LOG else time.algorithm
 
 
-def _rules(times: Sequence[CollectiveTime]) -> Iterator[AlgorithmRule]:
+def _rules_of_operation(times: Sequence[CollectiveTime]) -> Iterator[AlgorithmRule]:
     """Yield the rules of one operation, for each number of ranks, the smallest first."""
     for ranks, of_ranks in groupby(
         sorted(times, key=lambda time: (time.ranks, time.nbytes)), lambda t: t.ranks
     ):
         listed = list(of_ranks)
         for time, larger in pairwise(listed):
-            if _better(time) != _better(larger):
-                border = math.isqrt(max(time.nbytes, 1) * larger.nbytes)
-                yield AlgorithmRule(_better(time), border, ranks)
-        yield AlgorithmRule(_better(listed[-1]), None, ranks)
+            if _fitted_algorithm(time) != _fitted_algorithm(larger):
+                border = min(math.isqrt(max(time.nbytes, 1) * larger.nbytes), larger.nbytes - 1)
+                yield AlgorithmRule(_fitted_algorithm(time), border, ranks, blocks="equal", min_ranks=ranks)
+        yield AlgorithmRule(_fitted_algorithm(listed[-1]), None, ranks, blocks="equal", min_ranks=ranks)

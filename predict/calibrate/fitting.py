@@ -16,7 +16,7 @@ from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
 from scalatrace.predict.calibrate.typical import by_size, series, typical
 from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
-from scalatrace.predict.platform.library_rules import recorded_rules
+from scalatrace.predict.platform.library_rules import library_name
 from scalatrace.stats.piecewise import fit_piecewise
 
 __all__ = ["Calibration", "cluster_of", "fit_archive", "kernels_of"]
@@ -86,7 +86,7 @@ def fit_archive(archive: Archive, name: str = "calibrated", rules: bool = False)
         name=name,
         description=_description(archive),
         source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
-        mpi=recorded_rules(_mpi(archive)).name,
+        mpi=library_name(_mpi(archive)),
         thread_level=str(archive.metadata.get("thread_level", "")),
         doubts="; ".join(text for level, fit in fits.items() for text in _doubts(level, fit)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,

@@ -239,7 +239,7 @@ int st_pairs(MPI_Fint handle, int peer, int nbytes, int repeats, double *ns) {
     TRY(MPI_Comm_size(comm, &size));
     TRY(MPI_Comm_rank(comm, &rank));
     for (int i = -WARM_UP; i < repeats; i++) {
-        double own[2] = {0, 0}, all[2] = {0, 0}; /* messages in a ns, ranks */
+        double own[2] = {0, 0}, all[2] = {0, 0}; /* messages per ns, ranks */
         TRY(MPI_Barrier(comm));
         if (peer >= 0) {
             double begin = now_ns();

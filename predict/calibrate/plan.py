@@ -28,6 +28,8 @@ MAX_BYTES = 1 << 27
 """Largest message; eight of them are a burst, which an int counts."""
 BURST = 8
 """Messages of a burst; buffers hold so many of the largest size."""
+REDUCTIONS = ("reduce", "allreduce", "reduce_scatter", "scan")
+"""Collectives whose messages are elements of 8 bytes."""
 ENTRIES = (0, 1, 8, 32, 128, 256)
 
 
@@ -112,8 +114,9 @@ def plan(
     if settings.collectives:
         most = max(1, min(settings.max_bytes, BURST * settings.max_bytes // nranks))
         drawn = log_uniform(random, settings.collectives, most)
+        elements = sorted({8 * max(1, size // 8) for size in drawn})
         for name in COLLECTIVE_NAMES:
-            drawn_sizes = drawn if name != "barrier" else [0]
+            drawn_sizes = [0] if name == "barrier" else elements if name in REDUCTIONS else drawn
             experiments += [Experiment("collective", name=name, nbytes=size) for size in drawn_sizes]
     if settings.pairings and nranks >= 4:
         experiments += [

@@ -57,7 +57,7 @@ class AlgorithmRule:
 
     Attributes:
         max_bytes: largest message, as the rules count it; None: any, as of the other limits.
-        max_ranks: largest communicator.
+        min_ranks, max_ranks: smallest and largest communicator.
         max_total_bytes: largest message times ranks.
         max_bytes_per_rank: largest message over ranks, rounded down.
         power_of_two: only communicators of so many ranks.
@@ -71,6 +71,7 @@ class AlgorithmRule:
     max_bytes_per_rank: int | None = None
     power_of_two: bool = False
     blocks: str = ""
+    min_ranks: int | None = None
 
     def __post_init__(self) -> None:
         if self.blocks not in BLOCKS:
@@ -78,7 +79,7 @@ class AlgorithmRule:
 
 
 BLOCKS = {"": -1, "equal": 0, "lists": 1}
-"""Of a rule -> number in st_sim.h."""
+"""Value of `blocks` -> number in st_sim.h."""
 
 MAX_BYTES, MAX_RANKS = (1 << 63) - 1, (1 << 31) - 1
 """Largest message and communicator that the executor can represent."""
@@ -103,7 +104,7 @@ DEFAULT_RULES: Mapping[str, tuple[AlgorithmRule, ...]] = {
 
 
 def _limits(rule: AlgorithmRule) -> tuple[int | None, ...]:
-    return rule.max_bytes, rule.max_ranks, rule.max_total_bytes, rule.max_bytes_per_rank
+    return rule.max_bytes, rule.min_ranks, rule.max_ranks, rule.max_total_bytes, rule.max_bytes_per_rank
 
 
 class AlgorithmRules:

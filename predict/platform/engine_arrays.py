@@ -12,7 +12,7 @@ from scalatrace.executor.fields import pointer
 from scalatrace.executor.links import EngineTopology
 from scalatrace.predict.platform import Network, Platform, TopologyShape
 
-NOISE_SEEDS = (1 << 64) - 1
+SEED_MASK = (1 << 64) - 1
 """Bits of a seed that the executor takes."""
 
 __all__ = ["PlatformArrays", "engine_topology"]
@@ -37,7 +37,7 @@ class PlatformArrays:
     Args:
         links: that messages share; None: they share none.
         flows: they share them by flows, not by loads.
-        noise_seed: of drawn durations of messages; None: they take their means.
+        noise_seed: of drawn durations of messages; None: they take those of the segments.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PlatformArrays:
             reduce_per_byte=platform.reduce_per_byte_ns * PS,
             match_entry=platform.matching.per_entry_ns * PS,
             noisy=noise_seed is not None and platform.has_noise,
-            noise_seed=(noise_seed or 0) & NOISE_SEEDS,
+            noise_seed=(noise_seed or 0) & SEED_MASK,
         )
         if platform.node_numbers is not None:
             self._node_of = np.ascontiguousarray(platform.node_numbers, dtype=np.int32)

@@ -18,7 +18,14 @@ from scalatrace.predict.platform.algorithms import DEFAULT_RULES, AlgorithmRule
 from scalatrace.predict.platform.table_objects import object_of, read_rules
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["THAKUR", "LibraryRules", "list_library_rules", "recorded_rules", "rules_of_library"]
+__all__ = [
+    "THAKUR",
+    "LibraryRules",
+    "library_name",
+    "list_library_rules",
+    "recorded_rules",
+    "rules_of_library",
+]
 
 _VERSION = re.compile(r"(Open MPI|MPICH)(?: v| Version:\s*)(\d+(?:\.\d+)*)")
 """In the text of MPI_Get_library_version. Libraries that are made from MPICH name themselves otherwise."""
@@ -58,7 +65,7 @@ class LibraryRules:
 
 
 THAKUR = LibraryRules(source="Thakur, Rabenseifner, Gropp 2005")
-"""Where nothing is known of a library."""
+"""Rules for unknown libraries."""
 
 
 def _key(library: str) -> str:
@@ -97,6 +104,14 @@ def recorded_rules(mpi: str) -> LibraryRules:
         rules for rules in list_library_rules() if rules.library == match[1] and rules.covers(match[2])
     )
     return next(covering, THAKUR)
+
+
+def library_name(mpi: str) -> str:
+    """Return the name of a library with its version, for `mpi` of platforms; `mpi` as of `recorded_rules`."""
+    match = _VERSION.search(mpi)
+    if match is None or recorded_rules(mpi) is THAKUR:
+        return THAKUR.name
+    return f"{_key(match[1])}-{match[2]}"
 
 
 def rules_of_library(name: str) -> LibraryRules:

@@ -57,7 +57,7 @@ class Segment:
         gap_ns: g.
         send_overhead_ns, recv_overhead_ns: o of both sides.
         send_overhead_per_byte_ns, recv_overhead_per_byte_ns: O of both sides.
-        relative_noise: standard deviation of the duration of a message over its mean.
+        relative_noise: half the range of the middle 68 % of the durations of a message over their median.
     """
 
     from_bytes: int = 0

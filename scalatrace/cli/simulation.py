@@ -29,7 +29,7 @@ MAX_REPEATED_CALLS = 2_000_000
 """Calls up to which runs are repeated without `repeat`."""
 MAX_TOLERANCE_CALLS = 20_000_000
 """Simulated calls up to which tolerances are computed without being asked for: some twenty further runs."""
-MAX_LOGGED_CALLS = 20_000_000
+MAX_TIMELINE_CALLS = 20_000_000
 """Calls up to which a run is simulated call by call for a time line."""
 MAX_LINKS = 10
 """Links that are named."""
@@ -158,12 +158,14 @@ class Simulated:
 
         if not any(operation(op.name).collective for op in self._trace.ops):
             return {}
-        rules = self._platform.library_rules
-        of_platform = "of the platform" if self._platform.mpi else "of the recorded MPI"
+        platform, rules = self._platform, self._platform.library_rules
+        own = {operation(op.name).collective for op in self._trace.ops} & set(platform.collectives)
+        before = "own rules of the platform, then " if own else ""
         if not rules.library:
-            chosen = "" if self._platform.mpi else ", since there are no rules of the recorded MPI"
-            return {"collectives": f"algorithms by the rules of {rules.source}{chosen}"}
-        return {"collectives": f"algorithms by the rules {of_platform}: {rules.library} {rules.versions}"}
+            chosen = "the chosen ones" if platform.mpi else "there are none of the recorded MPI"
+            return {"collectives": f"algorithms by {before}the rules of {rules.source} ({chosen})"}
+        chosen = "chosen rules" if platform.mpi else "rules of the recorded MPI"
+        return {"collectives": f"algorithms by {before}{chosen}: {rules.library} {rules.versions}"}
 
     def _thread_note(self) -> dict[str, str]:
         """A note if MPI has another thread level in the program than in the measurements of the platform."""
@@ -255,11 +257,11 @@ class Simulated:
         It is simulated once more for this, call by call.
 
         Returns:
-            Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_LOGGED_CALLS.
+            Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_TIMELINE_CALLS.
         """
         from scalatrace.predict.engine.call_log import CallLog
 
-        if self._result.nevents > MAX_LOGGED_CALLS:
+        if self._result.nevents > MAX_TIMELINE_CALLS:
             return None
         stage("times of calls")
         log = CallLog(self._trace, self._simulator.program, lines, max_calls)

@@ -180,9 +180,10 @@ class RuleParameters(ctypes.Structure):
         ("collective", c_int32),
         ("algorithm", c_int32),
         ("max_bytes", c_int64),
+        ("min_ranks", c_int64),
         ("max_ranks", c_int64),
         ("max_total_bytes", c_int64),
-        ("max_bytes_a_rank", c_int64),
+        ("max_bytes_per_rank", c_int64),
         ("power_of_two", c_int32),
         ("lists", c_int32),
     )

@@ -128,7 +128,7 @@ def test_simulated_rows() -> None:
 
 
 def test_runs_with_too_many_calls_have_no_simulated_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulation, "MAX_LOGGED_CALLS", 10)
+    monkeypatch.setattr(simulation, "MAX_TIMELINE_CALLS", 10)
     simulated = simulation.Simulated(ring(3), read_platform("cluster"))
     found = time_line(ring(3), [0], TimelineWindow(), simulate_lines=simulated.call_times)
     assert [line.simulated for line in found.lines] == [False]

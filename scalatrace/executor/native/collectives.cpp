@@ -209,9 +209,9 @@ class Rounds {
 int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, const Call &call, int32_t size) {
     const auto within = [](int64_t value, int64_t most) { return most < 0 || value <= most; };
     const auto rule = std::find_if(rules, rules + nrules, [&](const st_sim_rule &each) {
-        return each.collective == call.collective && within(call.nbytes, each.max_bytes) &&
+        return each.collective == call.collective && within(call.nbytes, each.max_bytes) && size >= each.min_ranks &&
                within(size, each.max_ranks) && within(product(call.nbytes, size), each.max_total_bytes) &&
-               within(call.nbytes / std::max(size, 1), each.max_bytes_a_rank) &&
+               within(call.nbytes / std::max(size, 1), each.max_bytes_per_rank) &&
                (!each.power_of_two || power_below(size) == size) && (each.lists < 0 || (each.lists != 0) == call.lists);
     });
     return rule == rules + nrules ? -1 : rule->algorithm;

@@ -25,7 +25,7 @@ struct Cost {
     int64_t gap = 0;      /* the interface is busy at least so long */
     bool eager = true;
     int64_t handshake = 0;
-    double noise = 0; /* deviation of latency and transfer together over their sum */
+    double noise = 0; /* spread of latency and transfer together over their sum */
 };
 
 /* Costs of messages between nodes, or within one. Sizes repeat, so the last ones are kept. */

@@ -14,7 +14,8 @@
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005);
  * Bruck et al. (1997) for alltoall and allgather; Hensgen, Finkel, Manber (1988) for the dissemination barrier;
- * Pjesivac-Grbovic et al. (2007) for the trees and chains of Open MPI; Chen et al. (2005) for neighbor exchange; Loch, Koslovski (2021) for Sparbit.
+ * Pjesivac-Grbovic et al. (2007) for the trees and chains of Open MPI; Chen et al. (2005) for neighbor exchange;
+ * Loch, Koslovski (2021) for Sparbit.
  */
 #ifndef ST_SIM_SCHEDULES_HPP
 #define ST_SIM_SCHEDULES_HPP

@@ -166,7 +166,7 @@ struct st_sim_segment {
     int64_t from_bytes;
     double latency, per_byte, gap; /* ps, ps per byte */
     double send_overhead, recv_overhead, send_per_byte, recv_per_byte;
-    double noise; /* deviation of a message's duration over its mean */
+    double noise; /* spread of a message's duration over its median */
 };
 
 struct st_sim_network {
@@ -177,11 +177,11 @@ struct st_sim_network {
 };
 
 struct st_sim_rule {
-    int32_t collective, algorithm;             /* its number in schedules.hpp */
-    int64_t max_bytes, max_ranks;              /* -1: any */
-    int64_t max_total_bytes, max_bytes_a_rank; /* bytes times ranks, bytes over ranks; -1: any */
-    int32_t power_of_two;                      /* only of ranks */
-    int32_t lists;                             /* 0: calls with one size, 1: with a size for each member; -1: any */
+    int32_t collective, algorithm;               /* its number in schedules.hpp */
+    int64_t max_bytes, min_ranks, max_ranks;     /* -1: any */
+    int64_t max_total_bytes, max_bytes_per_rank; /* bytes times ranks, bytes over ranks; -1: any */
+    int32_t power_of_two;                        /* only of ranks */
+    int32_t lists;                               /* 0: calls with one size, 1: with a size for each member; -1: any */
 };
 
 enum st_sim_topology_kind {

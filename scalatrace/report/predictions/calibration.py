@@ -54,7 +54,8 @@ class CalibrationReporter:
         console.print(
             text_table(MEASURED_COLLECTIVES, map(_farthest, of_each), title="collective operations")
         )
-        rules = f"algorithms by the rules of {self.facts['platform']['mpi']}"
+        fitted = "fitted rules, then " if self.facts["platform"]["collectives"] else ""
+        rules = f"algorithms by {fitted}the rules of {self.facts['platform']['mpi']}"
         text = f"{rules}; --json has all {number(len(times))} times"
         console.print(Text(text, style=DIM), soft_wrap=True)
 

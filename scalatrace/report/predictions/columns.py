@@ -249,7 +249,7 @@ SEGMENTS = CommandTable(
         TableColumn("recv_overhead_ns", "recv", "ns"),
         TableColumn("send_overhead_per_byte_ns", None, "ns"),
         TableColumn("recv_overhead_per_byte_ns", None, "ns"),
-        TableColumn("relative_noise", "noise", "share", "standard deviation over mean"),
+        TableColumn("relative_noise", "noise", "share", "half the middle 68 % over the median"),
     ),
 )
 

@@ -156,5 +156,5 @@ def test_simulate_takes_the_rules_of_the_recorded_library(
         times.append(facts["time_ns"])
         notes.append(facts["notes"]["collectives"])
     assert times[0] == times[1] > times[2] == times[3]
-    assert notes[0] == "algorithms by the rules of the recorded MPI: Open MPI from 4.1, before 6"
-    assert notes[2] == "algorithms by the rules of the platform: MPICH from 3.4, before 6"
+    assert notes[0] == "algorithms by rules of the recorded MPI: Open MPI from 4.1, before 6"
+    assert notes[2] == "algorithms by chosen rules: MPICH from 3.4, before 6"
