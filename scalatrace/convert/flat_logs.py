@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from scalatrace.convert.ranks import RankCalls, write_trace
+from scalatrace.convert.ranks import CallError, RankCalls, write_trace
 from scalatrace.errors import FormatError
 from scalatrace.trace.io.flatlog import FlatCall, FlatLog
 from scalatrace.trace.model.tables import Kind
@@ -54,7 +54,10 @@ def _rank(log: FlatLog) -> RankCalls:
             (name, kind, _value(log, kind, value))
             for (name, kind), value in zip(schema, call.values, strict=True)
         ]
-        calls.append(call.op, params, log.stacks[call.signature], thread=log.thread)
+        try:
+            calls.append(call.op, params, log.stacks[call.signature], thread=log.thread)
+        except CallError as error:
+            raise FormatError(f"MPI_{call.op}: {error}", log.path) from None
     return calls
 
 

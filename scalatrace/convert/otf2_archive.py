@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.convert.collectives import BYTE, collective_params, split_families
-from scalatrace.convert.ranks import RankCalls, write_trace
+from scalatrace.convert.ranks import CallError, RankCalls, write_trace
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.operations import operation
 from scalatrace.trace.model.tables import Kind
@@ -226,7 +226,7 @@ def convert_otf2(path: str | PathLike[str], output: str | PathLike[str]) -> Coun
             calls = _by_rank(archive.events(locations), numbers, scale, left_out)
 
             def record(rank: int) -> RankCalls:
-                return _record(rank, len(locations), calls[rank].finished(), comms)
+                return _record(rank, len(locations), calls[rank].finished(), comms, path)
 
             meta = {"program": f"OTF2 archive {Path(path).parent.name}"}
             write_trace(range(len(locations)), record, output, meta)
@@ -253,11 +253,16 @@ def _by_rank(
     return calls
 
 
-def _record(rank: int, nprocs: int, calls: list[ImportedCall], comms: _Comms) -> RankCalls:
+def _record(
+    rank: int, nprocs: int, calls: list[ImportedCall], comms: _Comms, path: str | PathLike[str]
+) -> RankCalls:
     result = RankCalls(rank, nprocs, ("compute_ns", "comm_ns"))
     for call in calls:
         comms.define(result, call)
-        result.append(call.op, call.params(comms.key), call.frames, (call.compute_ns, call.comm_ns))
+        try:
+            result.append(call.op, call.params(comms.key), call.frames, (call.compute_ns, call.comm_ns))
+        except CallError as error:
+            raise FormatError(f"rank {rank}: MPI_{call.op}: {error}", path) from None
     return result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from os import PathLike
 from typing import Any
 from zlib import crc32
@@ -11,13 +12,23 @@ from zlib import crc32
 from scalatrace.core.binding import COMM_NULL, COMM_SELF, COMM_WORLD, Core, family
 from scalatrace.operations import communicates, is_collective, may_overlap
 from scalatrace.trace.model.tables import Datatype, Kind
+from scalatrace.trace.values.vec import INT64, SPECIAL_MAX
 
-__all__ = ["RankCalls", "write_trace"]
+__all__ = ["CallError", "RankCalls", "write_trace"]
 
 FIRST_NAMED = 1 << 20
 """Ordinals of communicators whose making is not among the calls begin here."""
 
+MAX_NAMED_SIDES = 4
+"""Sides of a grid that an error names."""
+
+MAX_TIME_NS = float(1 << 63)
+
 _PREDEFINED = {"world": COMM_WORLD, "self": COMM_SELF, "null": COMM_NULL}
+
+
+class CallError(Exception):
+    """A call that no trace can have: parameter, value and reason. Converters add the file and the place."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +68,10 @@ class RankCalls:
                 and strings are themselves.
             frames: of the call site, innermost first.
             thread: that made it.
+
+        Raises:
+            CallError: a value takes more than 64 bits, a peer or root is not in the communicator, or a
+                process grid has more ranks than it.
         """
         schema = tuple((name, kind) for name, kind, _ in params)
         op_number = self._ops.get((op, schema))
@@ -67,6 +82,10 @@ class RankCalls:
         signature = self.core.define_signature(frames) if frames else 0
         at = next((value for _, kind, value in params if kind is Kind.COMM), "world")
         comm = self._comms.get(at) or self._comms["world"]
+        for name, kind, value in params:
+            _check_value(name, kind, value, comm.size if at in self._comms else None)
+        if any(ns >= MAX_TIME_NS for ns in stats):
+            raise CallError(f"its time of {max(stats):.4g} ns is not below 2^63 ns")
         values = [self._store_value(kind, value) for _, kind, value in params]
         self.core.append(op_number, values, signature, comm.own, comm.size, stats, thread)
 
@@ -113,6 +132,24 @@ class RankCalls:
         if kind is Kind.ARRAY and not isinstance(value, int):
             return int(self.core.array(value))
         return int(self.core.string(value)) if isinstance(value, str) else int(value)
+
+
+def _check_value(name: str, kind: Kind, value: Any, size: int | None) -> None:
+    """Check a parameter on a communicator of `size` ranks; None: it is not known. Raises CallError."""
+    if kind is Kind.COMM:
+        return
+    if isinstance(value, int):
+        if value not in INT64:
+            raise CallError(f"its {name} {value} takes more than 64 bits")
+        has_rank = kind is Kind.PEER or (name == "root" and kind is Kind.INT)
+        if has_rank and size is not None and value >= SPECIAL_MAX and not 0 <= value < size:
+            raise CallError(f"its {name} {value} is none of the ranks 0 to {size - 1} of its communicator")
+    elif kind is Kind.ARRAY and value:
+        if min(value) not in INT64 or max(value) not in INT64:
+            raise CallError(f"a value of its {name} takes more than 64 bits")
+        if name == "dims" and size is not None and (min(value) < 1 or prod(value) > size):
+            sides = "x".join(map(str, value[:MAX_NAMED_SIDES]))
+            raise CallError(f"its {name} {sides:.60} are no grid within the {size} ranks of its communicator")
 
 
 def write_trace(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from scalatrace.convert.dumpi.calls import convert_dumpi
-from scalatrace.convert.dumpi.metadata import meta_file
+from scalatrace.convert.dumpi.metadata import meta_file, rank_files
 from scalatrace.convert.flat_logs import convert_logs
 from scalatrace.convert.otf2_archive import convert_otf2
 from scalatrace.convert.schedules.calls import write_schedule
 from scalatrace.convert.schedules.chakra import read_chakra
 from scalatrace.convert.schedules.goal_binary import GOAL_MAGICS, read_goal_binary
 from scalatrace.convert.schedules.goal_text import read_goal_text
-from scalatrace.errors import FormatError
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.files import write_file
+from scalatrace.trace.io.reader import loads
 
 __all__ = ["KINDS", "convert", "kind_of"]
 
@@ -59,12 +63,47 @@ def kind_of(source: str | PathLike[str]) -> str:
 def convert(source: str | PathLike[str], output: str | PathLike[str]) -> Counter[str]:
     """Write the trace of a file or folder; return what was left out, such as MPI calls, and how often.
 
+    The trace is checked as when it is loaded; the output appears when it is complete.
+
     Raises:
         FormatError, TextError: it is of no known kind, or damaged.
-        UsageError: a package that its kind needs is not installed.
+        UsageError: a package that its kind needs is not installed, or the output is a file of the source.
     """
     path = Path(source)
-    match kind_of(path):
+    kind = kind_of(path)
+    _check_different(kind, path, Path(output))
+    with TemporaryDirectory(prefix="scalatrace-import-") as folder:
+        temporary = Path(folder) / "trace.st"
+        left_out = _convert(kind, path, temporary)
+        data = temporary.read_bytes()
+    try:
+        loads(data)
+    except FormatError as error:
+        raise FormatError(f"no trace can have its calls: {error.reason}", path) from None
+    write_file(output, data)
+    return left_out
+
+
+def _check_different(kind: str, path: Path, output: Path) -> None:
+    """Check that an output that exists is no file of the source. Raises UsageError."""
+    if not output.is_file():
+        return
+    match kind:
+        case "dumpi":
+            files = [meta_file(path), *rank_files(meta_file(path))]
+        case "otf2":
+            files = [path, path.with_suffix(".def"), *path.with_suffix("").glob("*")]
+        case "chakra" | "logs":
+            files = [*path.iterdir()] if output.resolve().parent == path.resolve() else []
+            files = [file for file in files if file.suffix in (".et", ".json", ".log")]
+        case _:
+            files = [path]
+    if any(file.exists() and os.path.samefile(file, output) for file in files):
+        raise UsageError(f"{output}: the output is a file of the source; give another path")
+
+
+def _convert(kind: str, path: Path, output: Path) -> Counter[str]:
+    match kind:
         case "otf2":
             return convert_otf2(path, output)
         case "dumpi":

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import scalatrace
 from scalatrace import Trace
 from scalatrace.cli import main
+from scalatrace.convert import sources
 from scalatrace.convert.dumpi.calls import convert_dumpi
 from scalatrace.convert.dumpi.layout import END_OF_STREAM, layouts
 from scalatrace.convert.sources import convert
@@ -160,6 +161,48 @@ def test_calls_that_cannot_be_followed(change: object, message: str, tmp_path: P
     change(ranks[0])  # type: ignore[operator]
     with pytest.raises(FormatError, match=message):
         converted(tmp_path, ranks)
+
+
+GRID = shorts(WORLD) + ints(2) + array(5, 3) + array(0, 1) + ints(0) + shorts(12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda w: w.message("Send", 9), r"Send: its dest 9 is none of the ranks 0 to 0"),
+        (lambda w: w.call("Bcast", ints(3) + shorts(INT) + ints(7) + shorts(WORLD)), r"Bcast: its root 7"),
+        (lambda w: w.call("Cart_create", GRID), r"Cart_create: its dims 5x3 are no grid within the 1 ranks"),
+    ],
+)  # fmt: skip
+def test_values_that_no_trace_can_have(change: object, message: str, tmp_path: Path) -> None:
+    """The error names the input, and an output that is there stays."""
+    w = DumpiWriter()
+    change(w)  # type: ignore[operator]
+    (tmp_path / "a.st").write_text("before")
+    with pytest.raises(FormatError, match=rf"run-0000.bin: MPI_{message} .*\(byte 44 "):
+        converted(tmp_path, [w])
+    assert (tmp_path / "a.st").read_text() == "before"
+
+
+def test_what_only_loading_finds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(data: bytes) -> None:
+        raise FormatError("damaged")
+
+    monkeypatch.setattr(sources, "loads", fail)
+    (tmp_path / "a.st").write_text("before")
+    with pytest.raises(FormatError, match=r"run.meta: no trace can have its calls: damaged"):
+        converted(tmp_path, [DumpiWriter()])
+    assert (tmp_path / "a.st").read_text() == "before"
+
+
+def test_sizes_of_more_than_64_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "Type_contiguous", 35)
+    w = DumpiWriter()
+    for old, new in ((INT, 40), (40, 41), (41, 42)):
+        w.call("Type_contiguous", ints(2**31 - 1) + shorts(old, new))
+    w.message("Send", -2, count=1, datatype=42)
+    with pytest.raises(FormatError, match=r"MPI_Send: its count \d+ takes more than 64 bits \(byte"):
+        converted(tmp_path, [w])
 
 
 def test_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,7 +24,7 @@ from scalatrace.convert.dumpi.communicators import (
 from scalatrace.convert.dumpi.datatypes import DumpiTypes
 from scalatrace.convert.dumpi.metadata import rank_files
 from scalatrace.convert.dumpi.reader import DumpiCall, DumpiFile
-from scalatrace.convert.ranks import RankCalls, write_trace
+from scalatrace.convert.ranks import CallError, RankCalls, write_trace
 from scalatrace.errors import FormatError
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Datatype, Kind
@@ -268,7 +268,10 @@ class _RankConverter:
         if call.start_ns is not None and call.end_ns is not None:
             stats = (float(self._computed_ns), float(call.end_ns - call.start_ns))
         self._computed_ns = 0
-        self._calls.append(name, params, tuple(reversed(self._stack)), stats)
+        try:
+            self._calls.append(name, params, tuple(reversed(self._stack)), stats)
+        except CallError as error:
+            raise self._error(call, str(error)) from None
 
     def _error(self, call: DumpiCall, reason: str) -> FormatError:
         return FormatError(f"MPI_{call.name}: {reason}", self._file.path, call.at)

@@ -11,7 +11,7 @@ from os import PathLike
 from typing import Any
 
 from scalatrace.convert.collectives import BYTE, collective_params, split_families
-from scalatrace.convert.ranks import RankCalls, write_trace
+from scalatrace.convert.ranks import CallError, RankCalls, write_trace
 from scalatrace.convert.schedules.model import ANY, OperationKind, OperationSchedule, ScheduledOperation
 from scalatrace.convert.schedules.order import OperationOrder, order_operations
 from scalatrace.trace.model.tables import Kind
@@ -23,7 +23,7 @@ Params = list[tuple[str, Kind, Any]]
 
 
 def write_schedule(schedule: OperationSchedule, output: str | PathLike[str], meta: Mapping[str, str]) -> None:
-    """Write the trace of a schedule. Raises the errors of `order_operations`."""
+    """Write the trace of a schedule. Raises the errors of `order_operations`, also for large values."""
     orders = order_operations(schedule)
     nranks = len(schedule.ranks)
     groups = {
@@ -35,7 +35,7 @@ def write_schedule(schedule: OperationSchedule, output: str | PathLike[str], met
     families = dict(zip(groups, split_families(groups), strict=True))
 
     def record(rank: int) -> RankCalls:
-        return _RankWriter(rank, schedule.ranks, orders[rank], families).write()
+        return _RankWriter(rank, schedule, orders[rank], families).write()
 
     write_trace(range(nranks), record, output, meta)
 
@@ -46,32 +46,43 @@ class _RankWriter:
     def __init__(
         self,
         rank: int,
-        ranks: list[list[ScheduledOperation]],
+        schedule: OperationSchedule,
         order: OperationOrder,
         families: dict[tuple[int, ...], int],
     ) -> None:
-        self._operations, self._order, self._families = ranks[rank], order, families
-        self._calls = RankCalls(rank, len(ranks), ("compute_ns",))
+        self._rank, self._schedule, self._operations = rank, schedule, schedule.ranks[rank]
+        self._order, self._families = order, families
+        self._calls = RankCalls(rank, len(schedule.ranks), ("compute_ns",))
         self._live: list[int] = []
         self._computed_ns = 0
 
     def write(self) -> RankCalls:
         numbers = self._order.numbers
-        for at, number in enumerate(numbers):
-            operation = self._operations[number]
-            self._computed_ns += self._order.computed_ns[at]
-            self._wait_for(set(operation.ended))
-            if operation.kind == OperationKind.CALC:
-                continue
-            blocks = at + 1 == len(numbers) or self._waits_for(at + 1, number)
-            self._issue(operation, blocks)
-            if not blocks:
-                self._live.append(number)
-        self._wait_for(set(self._live))
-        self._computed_ns += self._order.rest_ns
-        if self._computed_ns:
-            self._append("Finalize", [])
+        operation = ScheduledOperation(OperationKind.CALC, 0)
+        try:
+            for at, number in enumerate(numbers):
+                operation = self._operations[number]
+                self._computed_ns += self._order.computed_ns[at]
+                self._write_operation(at, number)
+            self._wait_for(set(self._live))
+            self._computed_ns += self._order.rest_ns
+            if self._computed_ns:
+                self._append("Finalize", [])
+        except CallError as error:
+            raise self._schedule.error(
+                self._rank, operation, f"rank {self._rank}: '{operation}': {error}"
+            ) from None
         return self._calls
+
+    def _write_operation(self, at: int, number: int) -> None:
+        operation = self._operations[number]
+        self._wait_for(set(operation.ended))
+        if operation.kind == OperationKind.CALC:
+            return
+        blocks = at + 1 == len(self._order.numbers) or self._waits_for(at + 1, number)
+        self._issue(operation, blocks)
+        if not blocks:
+            self._live.append(number)
 
     def _waits_for(self, at: int, number: int) -> bool:
         """Return whether an operation begins when another one has ended, without computation between them."""
