@@ -277,6 +277,33 @@ def test_damaged_binary_files(tmp_path_factory: pytest.TempPathFactory, data: st
         assert str(folder) in str(error)  # noqa: PT017
 
 
+def test_the_output_is_no_file_of_the_source(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "num_ranks 1\nrank 0 {\ncalc 5\n}\n"
+    (tmp_path / "a.goal").write_text(text)
+    (tmp_path / "link").symlink_to("a.goal")
+    for output in ("a.goal", "link"):
+        assert main(["import", str(tmp_path / "a.goal"), "-o", str(tmp_path / output)]) == 2
+        assert f"{output}: the output is a file of the source" in capsys.readouterr().err
+    assert (tmp_path / "a.goal").read_text() == text
+
+
+def test_values_of_more_than_64_bits(tmp_path: Path) -> None:
+    text = "num_ranks 1\nrank 0 {\nsend %sb to 0\nrecv 1b from 0\n}\n"
+    with pytest.raises(TextError, match=r":3:1: rank 0: 'send .*': its count \d+ takes more than 64 bits"):
+        imported(text % (1 << 63), tmp_path)
+    with pytest.raises(TextError, match=r":3:1: a number has more than 19 digits"):
+        imported(text % ("9" * 20), tmp_path)
+    with pytest.raises(TextError, match=r":1:1: a number has more than 19 digits"):
+        imported(f"num_ranks {'9' * 5000}\n", tmp_path)
+    (tmp_path / "a.goal").write_text(text % 8)
+    raw = binary_of(read_goal_text(tmp_path / "a.goal"))
+    (tmp_path / "a.bin").write_bytes(raw.replace(struct.pack("<Q", 8), struct.pack("<Q", (1 << 63) + 8)))
+    with pytest.raises(FormatError, match=r"a.bin: rank 0: .* more than 64 bits \(byte \d+"):
+        convert(tmp_path / "a.bin", tmp_path / "a.st")
+    with pytest.raises(TextError, match=r":3:1: rank 0: 'calc .* is not below 2\^63 ns"):
+        imported(f"num_ranks 1\nrank 0 {{\ncalc {(1 << 63) + 8}\n}}\n", tmp_path)
+
+
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.goal").write_text("num_ranks 1\nrank 0 {\ncalc 5\n}\n")
     assert main(["import", str(tmp_path / "a.goal"), "-o", str(tmp_path / "a.st")]) == 0

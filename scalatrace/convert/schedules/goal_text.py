@@ -32,6 +32,7 @@ _CALC = re.compile(r"(?:([A-Za-z]\w*)\s*:\s*)?calc\s+(\d+)(?:\s+cpu\s+(\d+))?(?:
 _NEED = re.compile(r"([A-Za-z]\w*)\s+(i?requires)\s+([A-Za-z]\w*)$")
 _NRANKS = re.compile(r"num_ranks\s+(\d+)\s*")
 _OPENING = re.compile(r"rank\s+(\d+)\s*\{\s*")
+_LONG_NUMBER = re.compile(r"\b\d{20}")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
 _KINDS = {"send": OperationKind.SEND, "recv": OperationKind.RECV}
 
@@ -64,6 +65,8 @@ class _Reader:
     def read(self, lines: list[str]) -> OperationSchedule:
         for number, line in enumerate(lines, 1):
             self._line, rest = number, line.strip()
+            if _LONG_NUMBER.search(rest):
+                self._fail("a number has more than 19 digits")
             while rest:
                 rest = self._take_inside(rest) if self._rank >= 0 else self._take_outside(rest)
         if self._rank >= 0:
