@@ -82,7 +82,39 @@ def test_completion_of_some_requests(tmp_path: Path) -> None:
     assert calls[2]["request"] == 0
     first = calls[0].stat("compute_ns")
     assert first is not None
-    assert first.mean == pytest.approx(20_000)  # without the time in the poll that found nothing
+    assert first.mean == pytest.approx(22_000)  # with the time in the unsuccessful poll
+
+
+def test_time_of_calls_that_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NUMBERS, "File_sync", 281)
+    w = DumpiWriter(length_us=5000)
+    w.call("File_sync", shorts(3))
+    w.call("Iprobe", ints(0, 5) + shorts(WORLD) + ints(0), statuses=ints(0))
+    w.call("Barrier", shorts(WORLD))
+    calls = list(converted(tmp_path, [w]).walk(0))
+    assert [call.op for call in calls] == ["Barrier", "Finalize"]
+    times = calls[0].stat("compute_ns")
+    assert times is not None
+    assert times.mean == pytest.approx(10_030_000)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "message"),
+    [
+        (array(0, 1), r"a range of ranks is \(0, 1\), expected first, last and a stride"),
+        (array(0, 1, 0), r"a range of ranks is \(0, 1, 0\), expected first, last and a stride"),
+        (array(0, 2**31 - 1, 1), r"it names a rank that its group of 2 has not"),
+    ],
+)
+def test_ranges_of_ranks(
+    ranges: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NUMBERS, "Group_range_incl", 78)
+    w = DumpiWriter()
+    w.call("Comm_group", shorts(WORLD, 3))
+    w.call("Group_range_incl", shorts(3) + ints(1) + ints(1) + ranges + shorts(4))
+    with pytest.raises(FormatError, match=rf"run-0000.bin: MPI_Group_range_incl: {message}"):
+        converted(tmp_path, [w, DumpiWriter()])
 
 
 def test_communicators_on_all_ranks(tmp_path: Path) -> None:

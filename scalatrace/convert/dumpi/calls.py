@@ -1,8 +1,8 @@
 """The calls of a DUMPI trace, for the recorder's compressor.
 
 Parameters are those of MPI. A derived datatype becomes MPI_BYTE with a count of bytes. MPI_Waitsome and
-MPI_Testsome become MPI_Waitall of the requests that they completed; polls in vain become none. One-sided
-communication and file access are left out.
+MPI_Testsome become MPI_Waitall of the requests that they completed. Unsuccessful polls, one-sided
+communication and file access are left out; their time counts as computation.
 """
 
 from __future__ import annotations
@@ -140,18 +140,19 @@ class _RankConverter:
             self._types.follow(name, call.arguments)
             if operation(name).category in _LEFT_OUT or name.startswith("IO_") or name == "Alltoallw":
                 self._left_out[f"MPI_{name.removeprefix('IO_')}"] += 1
-            elif (
-                name != "Init"
-                and name != "Init_thread"
-                and call.start_ns is not None
-                and call.end_ns is not None
-            ):
-                self._computed_ns += call.end_ns - call.start_ns  # a local call, as in recorded traces
+            if name not in ("Init", "Init_thread"):
+                self._count_as_computation(call)  # also a local call, as in recorded traces
             return
+
+    def _count_as_computation(self, call: DumpiCall) -> None:
+        """Add the time in a call that the trace will not have."""
+        if call.start_ns is not None and call.end_ns is not None:
+            self._computed_ns += call.end_ns - call.start_ns
 
     def _issue(self, call: DumpiCall) -> None:
         name, given = call.name, call.arguments
         if name == "Iprobe" and not given["flag"]:
+            self._count_as_computation(call)
             return
         params = self._sizes(call)
         params += [self._parameter(name, given) for name in _PARAMETERS[name].split()]
@@ -237,6 +238,7 @@ class _RankConverter:
     def _complete(self, call: DumpiCall) -> None:
         name, given = call.name, call.arguments
         if not given.get("flag", 1) or given.get("outcount", 1) < 1:
+            self._count_as_computation(call)
             return
         numbers = given["requests"] if "requests" in given else (given["request"],)
         if "indices" in given:

@@ -121,24 +121,26 @@ class _RankGroups:
                 members = tuple(rank for rank in first if (rank in second) == wanted)
         else:
             group = self.group(call, "group")
-            ranks = self._listed(call)
-            if any(not 0 <= rank < len(group) for rank in ranks):
-                raise CommunicatorError(
-                    self.rank, call, f"it names a rank that its group of {len(group)} has not"
-                )
+            ranks = self._listed(call, len(group))
+            chosen = set(ranks)
             if "incl" in call.name:
                 members = tuple(group[rank] for rank in ranks)
             else:
-                members = tuple(member for rank, member in enumerate(group) if rank not in set(ranks))
+                members = tuple(member for rank, member in enumerate(group) if rank not in chosen)
         self.groups[given["newgroup"]] = members
 
-    @staticmethod
-    def _listed(call: DumpiCall) -> list[int]:
-        if "ranks" in call.arguments:
-            return list(call.arguments["ranks"])
-        ranks: list[int] = []
-        for first, last, stride in call.arguments["ranges"]:
-            ranks += range(first, last + (1 if stride > 0 else -1), stride or 1)
+    def _listed(self, call: DumpiCall, size: int) -> list[int]:
+        """Return the ranks that a call names; they are in its group of `size` ranks."""
+        ranks: list[int] = list(call.arguments.get("ranks", ()))
+        for triple in call.arguments.get("ranges", ()):
+            if len(triple) != 3 or not triple[2]:
+                reason = f"a range of ranks is {triple}, expected first, last and a stride that is not 0"
+                raise CommunicatorError(self.rank, call, reason)
+            first, last, stride = triple
+            range_ = range(first, last + (1 if stride > 0 else -1), stride)
+            ranks += range_[: size + 1]  # longer ones leave the group
+        if any(not 0 <= rank < size for rank in ranks):
+            raise CommunicatorError(self.rank, call, f"it names a rank that its group of {size} has not")
         return ranks
 
 
