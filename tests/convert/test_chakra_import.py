@@ -106,6 +106,22 @@ def test_groups_computation_and_independent_nodes(tmp_path: Path) -> None:
     [
         ([{"id": 1, "type": 5, "attr": {"comm_dst": 1}}], r"app.0.et: a node lacks the attribute comm_size"),
         ([{"id": 1, "type": 5, "attr": {"comm_dst": 8, "comm_size": 1}}], r"rank 8 is not one of 2 ranks"),
+        (
+            [{"id": 1, "type": 5, "attr": {"comm_dst": 1, "comm_size": -1}}],
+            r"attribute comm_size is -1, less than 0",
+        ),
+        (
+            [{"id": 1, "type": 5, "attr": {"comm_dst": 1, "comm_size": 1, "comm_tag": -1}}],
+            r"attribute comm_tag is -1, less than 0",
+        ),
+        (
+            [{"id": 1, "type": 7, "attr": {"comm_type": 0, "comm_size": -8}}],
+            r"attribute comm_size is -8, less than 0",
+        ),
+        (
+            [{"id": 1, "type": 7, "attr": {"comm_type": 0, "pg_name": "1"}}],
+            r"group '1' is named, and there is no groups.json",
+        ),
         ([{"id": 1, "type": 4}, {"id": 1, "type": 4}], r"two nodes have the id 1"),
         ([{"id": 1, "type": 9}], r"nodes have the types 0 to 7, not 9"),
         (
@@ -119,6 +135,35 @@ def test_groups_computation_and_independent_nodes(tmp_path: Path) -> None:
 def test_errors_name_the_byte(nodes: list[dict[str, Any]], message: str, tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=message):
         imported(write_nodes(tmp_path / "et", [nodes, []]))
+
+
+def test_groups_without_the_named_one(tmp_path: Path) -> None:
+    folder = write_nodes(tmp_path / "et", [[{"id": 1, "type": 7, "attr": {"comm_type": 0, "pg_name": "1"}}]])
+    (folder / "groups.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"group '1' is named, and groups.json does not have it \(byte 8"):
+        imported(folder)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ((0, 0), (9, 0), r"app.1.et: rank 1 calls Barrier, and rank 0 of its group Allreduce"),
+        (
+            (5, 0),
+            (5, 1),
+            r"app.1.et: rank 1 calls Bcast with root 1, and rank 0 of its group Bcast with root 0",
+        ),
+    ],
+)
+def test_collectives_that_differ(
+    first: tuple[int, int], second: tuple[int, int], message: str, tmp_path: Path
+) -> None:
+    ranks = [
+        [{"id": 1, "type": 7, "attr": {"comm_type": kind, "comm_size": 8, "comm_root": root}}]
+        for kind, root in (first, second)
+    ]
+    with pytest.raises(FormatError, match=rf"{message} \(byte 8 "):
+        imported(write_nodes(tmp_path / "et", ranks))
 
 
 @pytest.mark.parametrize(

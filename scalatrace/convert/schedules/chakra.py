@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.convert.schedules.model import (
+    ANY,
     OperationKind,
     OperationSchedule,
     ScheduledCollective,
@@ -86,7 +87,9 @@ def read_chakra(folder: str | PathLike[str]) -> OperationSchedule:
     path = group_file(Path(folder))
     groups = {} if path is None else _read_groups(path, len(files))
     left_out: Counter[str] = Counter()
-    ranks = [_RankReader(file, rank, len(files), groups, left_out).read() for rank, file in enumerate(files)]
+    ranks = [
+        _RankReader(file, rank, len(files), groups, path, left_out).read() for rank, file in enumerate(files)
+    ]
     return OperationSchedule(ranks, list(files), is_text=False, left_out=left_out)
 
 
@@ -114,13 +117,19 @@ def _is_group(members: Any, nranks: int) -> bool:
 
 
 class _RankReader:
-    """Reads the file of one rank; `_at` is the byte of the node, for errors."""
+    """Reads the file of one rank; `_at` is the byte of the node, and `_group_path` the groups, for errors."""
 
     def __init__(
-        self, path: Path, rank: int, nranks: int, groups: dict[str, tuple[int, ...]], left_out: Counter[str]
+        self,
+        path: Path,
+        rank: int,
+        nranks: int,
+        groups: dict[str, tuple[int, ...]],
+        group_path: Path | None,
+        left_out: Counter[str],
     ) -> None:
         self._path, self._rank, self._nranks, self._groups = path, rank, nranks, groups
-        self._left_out, self._at = left_out, 0
+        self._group_path, self._left_out, self._at = group_path, left_out, 0
 
     def read(self) -> list[ScheduledOperation]:
         data = self._path.read_bytes()
@@ -177,10 +186,12 @@ class _RankReader:
             peer = self._number(attributes, "comm_dst" if kind == _SEND else "comm_src")
             if not 0 <= peer < self._nranks:
                 raise self._error(f"rank {peer} is not one of {self._nranks} ranks")
-            size, tag = self._number(attributes, "comm_size"), self._number(attributes, "comm_tag", 0)
+            size, tag = self._natural(attributes, "comm_size"), self._number(attributes, "comm_tag", 0)
+            if tag < (0 if kind == _SEND else ANY):
+                raise self._error(f"the attribute comm_tag is {tag}, less than 0")
             return ScheduledOperation(_KINDS[kind], size, peer, tag, self._at)
         if kind == _COLL and not on_host:
-            size = self._number(attributes, "comm_size", 0)
+            size = self._natural(attributes, "comm_size", 0)
             return ScheduledOperation(
                 OperationKind.COLLECTIVE, size, place=self._at, collective=self._collective(attributes)
             )
@@ -201,8 +212,10 @@ class _RankReader:
         members = tuple(range(self._nranks))
         if group in self._groups:
             members = self._groups[group]
-        elif group and self._groups:
-            raise self._error(f"no group of ranks has the name {group!r}")
+        elif group and self._group_path is None:
+            raise self._error(f"group {group!r} is named, and there is no groups.json")
+        elif group:
+            raise self._error(f"group {group!r} is named, and {self._group_path.name} does not have it")
         if self._rank not in members:
             raise self._error(f"rank {self._rank} is not in its group {group!r}")
         root = self._number(attributes, "comm_root", members[0])
@@ -214,6 +227,12 @@ class _RankReader:
         value = attributes.get(name, default)
         if not isinstance(value, int):
             raise self._error(f"a node lacks the attribute {name}, an integer")
+        return value
+
+    def _natural(self, attributes: dict[str, int | bytes], name: str, default: int | None = None) -> int:
+        value = self._number(attributes, name, default)
+        if value < 0:
+            raise self._error(f"the attribute {name} is {value}, less than 0")
         return value
 
     def _attribute(self, message: bytes) -> tuple[str, int | bytes]:

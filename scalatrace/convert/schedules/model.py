@@ -8,6 +8,7 @@ from enum import IntEnum
 from os import PathLike
 
 from scalatrace.errors import FormatError, ScalatraceError, TextError
+from scalatrace.operations import operation
 
 __all__ = ["ANY", "OperationKind", "OperationSchedule", "ScheduledCollective", "ScheduledOperation"]
 
@@ -31,6 +32,9 @@ class ScheduledCollective:
     op: str
     members: tuple[int, ...]
     root: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.op} with root {self.members[self.root]}" if operation(self.op).is_rooted else self.op
 
 
 @dataclass(slots=True)

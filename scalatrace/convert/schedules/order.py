@@ -47,7 +47,8 @@ def order_operations(schedule: OperationSchedule) -> list[OperationOrder]:
 
     Raises:
         TextError, FormatError: a message has no receive or a receive no message, dependencies form a circle,
-            or ranks wait for each other. The error names the operation.
+            ranks wait for each other, or collectives or their roots differ. The error names the
+            operation.
     """
     execution = _Execution(schedule)
     execution.run()
@@ -185,10 +186,20 @@ class _Execution:
         ordinal = self._joins[rank, members]
         self._joins[rank, members] += 1
         places = self._joined[members, ordinal]
+        if places:
+            self._check_alike(rank, operation, places[0])
         places.append((rank, number))
         if len(places) == len(members):
             for place in self._joined.pop((members, ordinal)):
                 self._end(place)
+
+    def _check_alike(self, rank: int, operation: ScheduledOperation, place: Place) -> None:
+        """Check that a rank joins with the collective, and the root, of the rank at `place`."""
+        first = self.ranks[place[0]].operations[place[1]]
+        own, expected = str(operation.collective), str(first.collective)
+        if own != expected:
+            reason = f"rank {rank} calls {own}, and rank {place[0]} of its group {expected}"
+            raise self._schedule.error(rank, operation, reason)
 
     def _end(self, place: Place) -> None:
         rank, number = place
