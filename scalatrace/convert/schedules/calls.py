@@ -6,6 +6,7 @@ before the first operation that waits for it. Computation is the delta time of t
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -41,7 +42,12 @@ def write_schedule(schedule: OperationSchedule, output: str | PathLike[str], met
 
 
 class _RankWriter:
-    """Writes the calls of one rank; `_live` are the operations of its live requests, oldest first."""
+    """Writes the calls of one rank.
+
+    Attributes:
+        _live: the serial of the live request of each operation that has one.
+        _serials: serials of live requests, ascending: the oldest first.
+    """
 
     def __init__(
         self,
@@ -53,7 +59,9 @@ class _RankWriter:
         self._rank, self._schedule, self._operations = rank, schedule, schedule.ranks[rank]
         self._order, self._families = order, families
         self._calls = RankCalls(rank, len(schedule.ranks), ("compute_ns",))
-        self._live: list[int] = []
+        self._live: dict[int, int] = {}
+        self._serials: list[int] = []
+        self._serial = 0
         self._computed_ns = 0
 
     def write(self) -> RankCalls:
@@ -64,7 +72,7 @@ class _RankWriter:
                 operation = self._operations[number]
                 self._computed_ns += self._order.computed_ns[at]
                 self._write_operation(at, number)
-            self._wait_for(set(self._live))
+            self._wait_for(list(self._live))
             self._computed_ns += self._order.rest_ns
             if self._computed_ns:
                 self._append("Finalize", [])
@@ -76,13 +84,15 @@ class _RankWriter:
 
     def _write_operation(self, at: int, number: int) -> None:
         operation = self._operations[number]
-        self._wait_for(set(operation.ended))
+        self._wait_for(operation.ended)
         if operation.kind == OperationKind.CALC:
             return
         blocks = at + 1 == len(self._order.numbers) or self._waits_for(at + 1, number)
         self._issue(operation, blocks)
         if not blocks:
-            self._live.append(number)
+            self._live[number] = self._serial
+            self._serials.append(self._serial)
+            self._serial += 1
 
     def _waits_for(self, at: int, number: int) -> bool:
         """Return whether an operation begins when another one has ended, without computation between them."""
@@ -90,13 +100,15 @@ class _RankWriter:
         begins = number in following.ended and number not in following.begun
         return begins and not self._order.computed_ns[at]
 
-    def _wait_for(self, numbers: set[int]) -> None:
-        awaited = [number for number in self._live if number in numbers]
+    def _wait_for(self, numbers: list[int]) -> None:
+        """Complete the live requests of these operations; takes logarithmic time for each to find its age."""
+        awaited = sorted(self._live.pop(number) for number in set(numbers) if number in self._live)
         if not awaited:
             return
-        last = len(self._live) - 1
-        ages = tuple(last - self._live.index(number) for number in awaited)
-        self._live = [number for number in self._live if number not in numbers]
+        last = len(self._serials) - 1
+        ages = tuple(last - bisect_left(self._serials, serial) for serial in awaited)
+        for age in reversed(ages):
+            del self._serials[last - age]
         if len(ages) == 1:
             self._append("Wait", [("request", Kind.INT, ages[0])])
         else:
