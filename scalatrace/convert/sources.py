@@ -29,7 +29,7 @@ KINDS = {
     "chakra": "folder with a Chakra execution trace (NAME.RANK.et)",
     "logs": "folder with flat logs (rank-R.log)",
 }
-"""What can be converted, and how users know it."""
+"""Supported sources, by kind: text for users."""
 
 MAX_HEAD_BYTES = 1 << 16
 """Bytes in which a text that is a GOAL schedule says so; comments may come first."""

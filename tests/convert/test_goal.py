@@ -306,6 +306,25 @@ def test_the_output_is_no_file_of_the_source(tmp_path: Path, capsys: pytest.Capt
     assert (tmp_path / "a.goal").read_text() == text
 
 
+def test_byte_order_mark(tmp_path: Path) -> None:
+    trace = imported("\ufeffnum_ranks 1\nrank 0 {\ncalc 5\n}\n", tmp_path)
+    assert [call.op for call in trace.walk(0)] == ["Finalize"]
+
+
+def test_a_binary_file_that_a_simulation_has_changed(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(struct.pack("<Q", 2342))
+    with pytest.raises(FormatError, match=r"a\.bin: LogGOPSim has changed this file while it ran"):
+        convert(tmp_path / "a.bin", tmp_path / "a.st")
+
+
+@pytest.mark.parametrize(("tag", "again"), [((1 << 24) - 1, (1 << 24) - 1), (20_000_000, 1 << 24)])
+def test_large_tags_are_numbered(tag: int, again: int, tmp_path: Path) -> None:
+    text = f"num_ranks 2\nrank 0 {{\nsend 8b to 1 tag {tag}\n}}\nrank 1 {{\nrecv 8b from 0 tag {tag}\n}}\n"
+    trace = imported(text, tmp_path)
+    assert next(iter(trace.walk(0)))["tag"] == tag
+    assert f"send 8b to 1 tag {again}\n" in exported(trace)
+
+
 def test_values_of_more_than_64_bits(tmp_path: Path) -> None:
     text = "num_ranks 1\nrank 0 {\nsend %sb to 0\nrecv 1b from 0\n}\n"
     with pytest.raises(TextError, match=r":3:1: rank 0: 'send .*': its count \d+ takes more than 64 bits"):

@@ -212,10 +212,10 @@ class _RankReader:
         members = tuple(range(self._nranks))
         if group in self._groups:
             members = self._groups[group]
-        elif group and self._group_path is None:
-            raise self._error(f"group {group!r} is named, and there is no groups.json")
         elif group:
-            raise self._error(f"group {group!r} is named, and {self._group_path.name} does not have it")
+            path = self._group_path
+            reason = "there is no groups.json" if path is None else f"{path.name} does not have it"
+            raise self._error(f"group {group!r} is named, and {reason}")
         if self._rank not in members:
             raise self._error(f"rank {self._rank} is not in its group {group!r}")
         root = self._number(attributes, "comm_root", members[0])

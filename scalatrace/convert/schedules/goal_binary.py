@@ -27,7 +27,7 @@ __all__ = ["GOAL_MAGICS", "read_goal_binary"]
 _MAGIC, _SPENT_MAGIC = struct.pack("<Q", 4223), struct.pack("<Q", 2342)
 
 GOAL_MAGICS = (_MAGIC, _SPENT_MAGIC)
-"""First bytes of a schedule, and of one that a simulation in place has changed."""
+"""First bytes of a schedule, and of one that LogGOPSim has changed while it ran."""
 
 _ANY32 = (1 << 32) - 1
 _NODE = struct.Struct("<IBIQIBBIIII")
@@ -38,7 +38,9 @@ def read_goal_binary(path: str | PathLike[str]) -> OperationSchedule:
     """Read a schedule. Raises FormatError."""
     data = Path(path).read_bytes()
     if data[:8] == _SPENT_MAGIC:
-        raise FormatError("a simulation in place has used up this schedule; convert its text form anew", path)
+        raise FormatError(
+            "LogGOPSim has changed this file while it ran; run txt2bin on the text form again", path
+        )
     if data[:8] != _MAGIC:
         raise FormatError("no GOAL schedule: the file does not begin with its magic", path, 0)
     return _BinaryReader(data, path).read()

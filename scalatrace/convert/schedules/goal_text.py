@@ -7,7 +7,8 @@
     l2 requires l1          l2 begins after l1 has ended;  irequires: after l1 has begun
     }
 
-`from -1` and `tag -1` are those of any sender and tag. Comments are `// ...` and `/* ... */`.
+`from -1` and `tag -1` are those of any sender and tag. Comments are `// ...` and `/* ... */`. The text is
+UTF-8, with or without a byte order mark.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def read_goal_text(path: str | PathLike[str]) -> OperationSchedule:
         FormatError: the file is no text, or lacks ranks.
     """
     try:
-        text = Path(path).read_text("utf-8")
+        text = Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError("no GOAL schedule: it is not text", path, error.start) from None
     bare = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
