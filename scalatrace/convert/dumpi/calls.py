@@ -166,7 +166,7 @@ class _RankConverter:
         self._append(call, name, params)
         if "request" in given:
             self._live.append(given["request"])
-            if name.endswith("_init"):
+            if operation(name).flow_later:
                 self._persistent.add(given["request"])
 
     def _sizes(self, call: DumpiCall) -> Params:
