@@ -31,8 +31,8 @@ from scalatrace.errors import ScalatraceError
 
 __all__ = ["MAX_BYTES", "MAX_SECONDS", "Report", "Result", "fuzz", "judge", "judged_apart"]
 
-MAX_SECONDS = 10.0
-"""Processor time of one input."""
+MAX_SECONDS = 20.0
+"""Processor time of one input, by all commands together."""
 
 MAX_BYTES = 1 << 30
 """Memory of one input, beyond what is in use before."""
