@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import mpi4py
 
+from scalatrace.errors import ScalatraceError
 from scalatrace.predefined import known_thread_level
 
 if TYPE_CHECKING:
@@ -14,8 +17,9 @@ if TYPE_CHECKING:
     from scalatrace.replay.transport.mpi import MPITransport
 
 INITIALISERS = ("Init", "Init_thread")
+INTERRUPTED = 130
 
-__all__ = ["begins_with_start", "say_failure", "start_mpi"]
+__all__ = ["begins_with_start", "report_failure", "run_on_all_ranks", "start_mpi"]
 
 
 def begins_with_start(trace: Trace) -> bool:
@@ -38,13 +42,33 @@ def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
     return MPITransport(seed)
 
 
-def say_failure(wrong: str, transport: MPITransport) -> bool:
-    """Return whether something is wrong on any rank; rank 0 says it, once if it is the same on all.
+def report_failure(failure: str, transport: MPITransport) -> bool:
+    """Return whether any rank has a failure; rank 0 prints it, once if it is the same on all.
 
-    A rank must not just leave: the launcher would end the others before one of them has said why.
+    A rank must not leave before: the launcher would end the others before the failure is printed.
     """
-    gathered = transport.gather(wrong.encode())
+    gathered = transport.gather(failure.encode())
     for message in dict.fromkeys(gathered or ()):
         if message:
             print(f"scalatrace: {message.decode()}", file=sys.stderr, flush=True)
-    return transport.any(bool(wrong))
+    return transport.any(bool(failure))
+
+
+def run_on_all_ranks(work: Callable[[], int], transport: MPITransport, purpose: str) -> int:
+    """Return the exit status of `work`; an exception on one rank ends all ranks, which would wait for it.
+
+    Args:
+        purpose: for errors of the system without a file ("the replay").
+    """
+    try:
+        return work()
+    except ScalatraceError as error:
+        transport.abort(f"scalatrace: {error}")
+    except OSError as error:
+        transport.abort(f"scalatrace: {error.filename or purpose}: {error.strerror}")
+    except KeyboardInterrupt:
+        transport.abort("scalatrace: interrupted" if transport.rank == 0 else "", INTERRUPTED)
+    except Exception:
+        # A fault of ours on one rank: the others would wait for it for ever.
+        transport.abort(traceback.format_exc())
+    return 1

@@ -7,7 +7,6 @@ import argparse
 import os
 import sys
 import time
-import traceback
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -44,7 +43,6 @@ EXAMPLE = (
 THREADS = "several threads of a rank called MPI; one replays their calls in the order in which they ended"
 DEVICES = "calls had buffers on GPUs; this replay uses memory of the host, so its transfers take other times"
 PROGRESS_S = 10
-INTERRUPTED = 130
 RECORDED = "SCALATRACE_REPLAY_RECORDED"
 """Set for a process of `--record` that runs under the tracer already."""
 COMPUTE = ("spin", "sleep", "none")
@@ -94,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     """Replay this process's rank; rank 0 reports. One rank's failure ends all."""
     from scalatrace.cli.named import load_named
     from scalatrace.compilers.launchers import foreign_launcher
-    from scalatrace.replay.start import say_failure, start_mpi
+    from scalatrace.replay.start import report_failure, run_on_all_ranks, start_mpi
     from scalatrace.trace.consistency.failed import WITH_ERRORS, repeatable
 
     options = _options(args)
@@ -110,14 +108,15 @@ def run(args: argparse.Namespace) -> int:
             raise
         wrong = str(error)
     transport = start_mpi(trace, args.seed)
-    if say_failure(wrong, transport) or trace is None:
+    if report_failure(wrong, transport) or trace is None:
         transport.finish()
         return 1
     if WITH_ERRORS in trace.counts:
         transport.allow_truncation()
     status = _check_replayable(trace, transport, options, args.force)
     if status is None:
-        status = _run_guarded(trace, transport, options, args)
+        work = partial(_replay_and_report, trace, transport, options, args)
+        status = run_on_all_ranks(work, transport, "the replay")
     transport.finish()
     return status
 
@@ -145,28 +144,17 @@ def _options(args: argparse.Namespace) -> ReplayOptions:
     )
 
 
-def _run_guarded(
+def _replay_and_report(
     trace: Trace, transport: MPITransport, options: ReplayOptions, args: argparse.Namespace
 ) -> int:
     try:
-        try:
-            library = replay_engine.compiled_library(trace, transport, options, args.engine)
-        except ScalatraceError as error:  # on all ranks
-            if transport.rank == 0:
-                print(f"scalatrace: {error}", file=sys.stderr)
-            return error.exit_status
-        result = _replay(trace, transport, options, args, library)
-        return _report(trace, transport.gather(result.pack()), args, "compiled" if library else "python")
-    except ScalatraceError as error:
-        transport.abort(f"scalatrace: {error}")
-    except OSError as error:
-        transport.abort(f"scalatrace: {error.filename or 'the replay'}: {error.strerror}")
-    except KeyboardInterrupt:
-        transport.abort("scalatrace: interrupted" if transport.rank == 0 else "", INTERRUPTED)
-    except Exception:
-        # A fault of ours on one rank: the others would wait for it for ever.
-        transport.abort(traceback.format_exc())
-    return 1
+        library = replay_engine.compiled_library(trace, transport, options, args.engine)
+    except ScalatraceError as error:  # on all ranks
+        if transport.rank == 0:
+            print(f"scalatrace: {error}", file=sys.stderr)
+        return error.exit_status
+    result = _replay(trace, transport, options, args, library)
+    return _report(trace, transport.gather(result.pack()), args, "compiled" if library else "python")
 
 
 def _check_replayable(

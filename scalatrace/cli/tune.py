@@ -11,7 +11,7 @@ import argparse
 import importlib.metadata
 import os
 import sys
-import traceback
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,6 @@ EXAMPLE = (
     "mpiexec -n 4 scalatrace tune app.st -o rules.conf\n"
     "  mpiexec -n 4 scalatrace tune app.st -o rules.conf --seconds 300 --json"
 )
-INTERRUPTED = 130
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     if args.seed < 0:
         raise UsageError("--seed is 0 or more")
     from scalatrace import load
-    from scalatrace.replay.start import say_failure, start_mpi
+    from scalatrace.replay.start import report_failure, run_on_all_ranks, start_mpi
     from scalatrace.replay.tune.library import DYNAMIC
 
     os.environ[DYNAMIC] = "1"  # Open MPI reads it when MPI starts; others do not know it
@@ -70,33 +69,25 @@ def run(args: argparse.Namespace) -> int:
         wrong = str(error)
     transport = start_mpi(trace, args.seed)
     status = 1
-    if not say_failure(wrong, transport) and trace is not None:
-        status = _run_guarded(trace, transport, args)
+    if not report_failure(wrong, transport) and trace is not None:
+        work = partial(_tune_and_report, trace, transport, args)
+        status = run_on_all_ranks(work, transport, "the measurement")
     transport.finish()
     return status
 
 
-def _run_guarded(trace: Trace, transport: MPITransport, args: argparse.Namespace) -> int:
+def _tune_and_report(trace: Trace, transport: MPITransport, args: argparse.Namespace) -> int:
     from scalatrace.replay.tune.run import run_tuning
 
     stage("measuring")
     report = PrintedSteps("seconds of measuring") if transport.rank == 0 else None
     try:
-        try:
-            result = run_tuning(trace, args.seconds, args.seed, report)
-        except ScalatraceError as error:  # on all ranks
-            if transport.rank == 0:
-                print(f"scalatrace: {error}", file=sys.stderr)
-            return error.exit_status
-        return 0 if result is None else _report(result, transport.shares_cores, args)
-    except ScalatraceError as error:
-        transport.abort(f"scalatrace: {error}")
-    except KeyboardInterrupt:
-        transport.abort("scalatrace: interrupted" if transport.rank == 0 else "", INTERRUPTED)
-    except Exception:
-        # A fault of ours on one rank: the others would wait for it for ever.
-        transport.abort(traceback.format_exc())
-    return 1
+        result = run_tuning(trace, args.seconds, args.seed, report)
+    except ScalatraceError as error:  # on all ranks
+        if transport.rank == 0:
+            print(f"scalatrace: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0 if result is None else _report(result, transport.shares_cores, args)
 
 
 def _report(result: TuneResult, shares_cores: bool, args: argparse.Namespace) -> int:
