@@ -228,12 +228,10 @@ class Fitter:
         canonical = self._foldings.canonical
         aligned = [align(trees) for trees in (self._foldings.trees, canonical) if trees is not None]
         yield from sorted(aligned, key=aligned_nodes)
-        for trees in (canonical, self._foldings.with_partial_trips):
-            looped = None if trees is None else with_repeated_events(trees)
-            if looped is not None:
-                yield align(looped)
-            elif trees is not canonical and trees is not None:
-                yield align(trees)
+        if canonical is not None and (looped := with_repeated_events(canonical)) is not None:
+            yield align(looped)
+        if (partial := self._foldings.with_partial_trips) is not None:
+            yield align(with_repeated_events(partial) or partial)
 
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules of all nodes of all trees. Raises ExtrapolationError."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from mpi4py import MPI
 
-from scalatrace.compilers.generated import GeneratedKind, shared_library
+from scalatrace.compilers.generated import GeneratedKind, load, shared_library
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["Measures"]
@@ -36,11 +36,7 @@ class Measures:
             ScalatraceError: there is no compiler for this MPI, or not enough memory.
         """
         source = resources.files("scalatrace.predict.calibrate").joinpath("measures.c").read_text("utf-8")
-        path = shared_library(_LIBRARY, source, comm.rank == 0)
-        try:
-            self._code = ctypes.CDLL(str(path))
-        except OSError as error:
-            raise ScalatraceError(f"cannot load the compiled measurements: {error}") from None
+        self._code = load(_LIBRARY, shared_library(_LIBRARY, source, comm.rank == 0))
         if self._code.st_reserve(ctypes.c_long(max_bytes)):
             raise ScalatraceError(
                 f"no memory for two buffers of {max_bytes:,} bytes; use a smaller --max-bytes"

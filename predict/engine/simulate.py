@@ -329,14 +329,11 @@ class Simulator:
             return None
         nodes = None if platform.node_numbers is None else platform.node_numbers.tobytes()
         depends = links, platform.interface, platform.ranks_per_node, nodes
+        count = None
         if link_use is not None:
-            node_of = platform.nodes_of(self._trace.nprocs)
-            self._loads = (
-                depends,
-                self._shared.loads(arrays.struct, partial(link_use.count_messages, node_of=node_of)),
-            )
-        elif self._loads is None or self._loads[0] != depends:
-            self._loads = depends, self._shared.loads(arrays.struct)
+            count = partial(link_use.count_messages, node_of=platform.nodes_of(self._trace.nprocs))
+        if count is not None or self._loads is None or self._loads[0] != depends:
+            self._loads = depends, self._shared.loads(arrays.struct, count)
         return self._loads[1]
 
     def _place(self, reached: NDArray[np.int32]) -> str:

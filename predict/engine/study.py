@@ -27,7 +27,7 @@ class StudySetting:
         trace_digest, platform_digest: of their contents, with those of plug-ins and files of hosts, and of
             the version of the program, so that times of other contents are not used.
         nprocs, dims, params: sizes of a symbolic trace; None, "" and () of others.
-        placement, mpi, network: in place of the platform's; "": as it says.
+        placement, mpi, network: in place of the platform's; "": those of the platform.
         factors: on parameters of the platform, by the names of `sensitivity.scale_platform`.
     """
 

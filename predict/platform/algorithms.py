@@ -108,7 +108,7 @@ def _limits(rule: AlgorithmRule) -> tuple[int | None, ...]:
 
 
 class AlgorithmRules:
-    """Rules of all collective operations as the executor reads them: lists of rules, then the defaults.
+    """Rules of all collective operations as the executor reads them; the last list decides every call.
 
     Attributes:
         array: of all rules; the first one that holds for a call counts.
@@ -124,7 +124,7 @@ class AlgorithmRules:
                 BLOCKS[rule.blocks],
             )
             for operation, algorithms in algorithm_table().items()
-            for rules in (*lists, DEFAULT_RULES)
+            for rules in lists
             for rule in rules.get(operation, ())
         ]
         self.array: Any = (binding.RuleParameters * len(rows))(*rows)

@@ -228,7 +228,7 @@ class Platform:
 
     @cached_property
     def rules(self) -> AlgorithmRules:
-        """The rules of `collectives`, of the MPI library, and the default ones."""
+        """The rules of `collectives`, then those of the MPI library."""
         return AlgorithmRules(self.collectives, self.library_rules.collectives)
 
     @property
@@ -250,6 +250,10 @@ class Platform:
         if numbers is self.node_numbers and recorded_mpi == self.recorded_mpi:
             return self
         return replace(self, node_numbers=numbers, recorded_mpi=recorded_mpi)
+
+    def changed(self, placement: str = "", mpi: str = "") -> Platform:
+        """Return the platform with another placement or MPI library; "": as it is. Raises UsageError."""
+        return replace(self, placement=placement or self.placement, mpi=mpi or self.mpi)
 
     def nodes_of(self, nranks: int) -> Ints:
         """Return the node of each rank."""

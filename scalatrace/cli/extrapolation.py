@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalatrace
 from scalatrace.cli.budget import TimeExceeded
-from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.output import natural, print_json, workers
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import Dims, TargetSizes, add_plugins, evaluate
 from scalatrace.errors import ScalatraceError, UsageError
@@ -124,15 +124,11 @@ def add_workers(parser: argparse.ArgumentParser) -> None:
     """Declare the option for parallel work."""
     parser.add_argument(
         "--workers",
-        type=_workers,
+        type=workers,
         metavar="N",
         help="processes that share the work (default: one per core, at most 8), or `mpi`: the ranks of this "
         "program, started by mpiexec; the result is the same",
     )
-
-
-def _workers(text: str) -> int | str:
-    return text if text == "mpi" else natural(text)
 
 
 @contextmanager

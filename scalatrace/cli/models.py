@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--ranks", type=natural, nargs="+", default=RANKS, metavar="P", help="numbers of ranks"
     )
     parser.add_argument(
-        "--mpi", metavar="NAME",
+        "--mpi", default="", metavar="NAME",
         help="library whose rules choose algorithms, in place of the platform's: openmpi, mpich, ..., thakur",
     )  # fmt: skip
     parser.add_argument("--algorithm", metavar="NAME", help="this algorithm; all: each one")
@@ -72,9 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.trace and args.operations:
         raise UsageError("give either operations or --trace")
-    platform = read_platform(args.platform)
-    if args.mpi is not None:
-        platform = replace(platform, mpi=args.mpi)
+    platform = read_platform(args.platform).changed(mpi=args.mpi)
     data = _program(platform, args) if args.trace else _operations(platform, args)
     reporter = ProgramTimeReporter(data) if args.trace else ModelsReporter(data)
     if args.latex and not (args.json or args.csv):

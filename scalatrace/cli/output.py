@@ -88,6 +88,11 @@ def natural(text: str) -> int:
     return int(text)
 
 
+def workers(text: str) -> int | str:
+    """Read a number of worker processes, or `mpi`: the ranks of this program."""
+    return text if text == "mpi" else natural(text)
+
+
 def seconds(text: str) -> float:
     """Return a number of seconds, 0 or more; for argparse."""
     try:

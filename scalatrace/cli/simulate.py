@@ -80,12 +80,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "about 10,000 ranks",
     )  # fmt: skip
     parser.add_argument(
-        "--placement", metavar="HOW",
+        "--placement", default="", metavar="HOW",
         help="nodes of the ranks, in place of the platform's placement: block, cyclic, random:SEED, "
         "file:HOSTS (one host a line) or trace (as many ranks on a node as on a host of the recorded run)",
     )  # fmt: skip
     parser.add_argument(
-        "--mpi", metavar="NAME",
+        "--mpi", default="", metavar="NAME",
         help="library whose rules choose the algorithms of collective operations, in place of the platform's "
         "or of the recorded one: openmpi, mpich, openmpi-5.0.8, ..., or thakur",
     )  # fmt: skip
@@ -128,11 +128,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, simulate and print."""
     from scalatrace.predict.platform import read_platform
 
-    platform = read_platform(args.platform)
-    if args.placement is not None:
-        platform = replace(platform, placement=args.placement)
-    if args.mpi is not None:
-        platform = replace(platform, mpi=args.mpi)
+    platform = read_platform(args.platform).changed(args.placement, args.mpi)
     _check_measured(args)
     trace = read_trace(args.trace, args)
     if args.engine == "simgrid":

@@ -13,7 +13,6 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
 from pathlib import Path
@@ -21,7 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import scalatrace
-from scalatrace.cli.output import add_formats, natural, print_facts
+from scalatrace.cli.output import add_formats, natural, print_facts, workers
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_plugins, read_trace
 from scalatrace.errors import ScalatraceError, UsageError
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from scalatrace.predict.engine.simulate import Simulator
     from scalatrace.predict.engine.study import StudyFile, StudyResult, StudyRun, StudySetting
     from scalatrace.predict.engine.worker_pool import WorkerPool
+    from scalatrace.predict.platform import Platform
 
 EXAMPLE = (
     "scalatrace study app.st --platform cluster fat-tree.toml --placement block cyclic -o study.jsonl\n"
@@ -85,14 +85,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="file of times, read and added to")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     parser.add_argument(
-        "--workers", type=_workers, metavar="N",
+        "--workers", type=workers, metavar="N",
         help="processes that simulate (default: one per core), or `mpi`: the ranks of this program",
     )  # fmt: skip
     add_formats(parser, STUDY)
-
-
-def _workers(text: str) -> int | str:
-    return text if text == "mpi" else natural(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -159,7 +155,7 @@ def _settings(args: argparse.Namespace) -> Iterator[StudySetting]:
         scale_platform(Platform(), **dict(chosen))
     placements, libraries, networks = map(dict.fromkeys, (args.placement, args.mpi, args.network))
     for placement, mpi in product(placements, libraries):
-        Platform(placement=placement or "block", mpi=mpi)
+        Platform().changed(placement, mpi)
     platforms = {name: read_platform(name) for name in args.platform}
     plugins = [_content(path) for path in args.plugin]
     traces = {path: _digest(_content(path), *plugins) for path in args.traces}
@@ -231,26 +227,30 @@ def _simulate_missing(
 
 def _simulate(plugins: tuple[str, ...], one_run: StudyRun) -> StudyResult:
     """Simulate once, in a worker; an error is a result."""
-    from scalatrace.predict.engine.sensitivity import scale_platform
     from scalatrace.predict.engine.simulate import SimulateOptions
     from scalatrace.predict.engine.study import StudyResult
-    from scalatrace.predict.platform import read_platform
 
     setting, seed = one_run.setting, one_run.seed
     nprocs = 0
     try:
         simulator, trace = _simulator(setting.trace, setting.nprocs, setting.dims, setting.params, plugins)
         nprocs = trace.nprocs
-        platform = read_platform(setting.platform)
-        if setting.placement:
-            platform = replace(platform, placement=setting.placement)
-        if setting.mpi:
-            platform = replace(platform, mpi=setting.mpi)
+        platform = _placed_platform(setting, plugins)
         options = SimulateOptions(drawn=seed is not None, seed=seed or 0, network=setting.network)
-        platform = scale_platform(platform, **dict(setting.factors))
         return StudyResult(simulator.run(platform, options).time_ns, nprocs)
     except ScalatraceError as error:
         return StudyResult(None, nprocs, str(error))
+
+
+@lru_cache(maxsize=1)
+def _placed_platform(setting: StudySetting, plugins: tuple[str, ...]) -> Platform:
+    """Return the platform of a setting, once for all of its draws."""
+    from scalatrace.predict.engine.sensitivity import scale_platform
+    from scalatrace.predict.platform import read_platform
+
+    _, trace = _simulator(setting.trace, setting.nprocs, setting.dims, setting.params, plugins)
+    platform = read_platform(setting.platform).changed(setting.placement, setting.mpi)
+    return scale_platform(platform, **dict(setting.factors)).placed(trace.nprocs, trace.meta)
 
 
 @lru_cache(maxsize=1)

@@ -42,7 +42,7 @@ class Rounds {
         for (int32_t i = 0; i < p_; ++i) {
             const Step &s = steps_[i];
             if (s.to < 0) continue;
-            const Cost c = network_.message(world(i), world(s.to), s.nbytes);
+            const Cost &c = network_.message(world(i), world(s.to), s.nbytes);
             const int64_t transfer = std::max(c.transfer, busy_ps(i));
             const int64_t latency = loads_ ? plus(c.latency, network_.route_latency(world(i), world(s.to))) : c.latency;
             Clock start = now_[i];

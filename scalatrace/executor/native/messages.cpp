@@ -37,7 +37,7 @@ void Engine::start_send(int32_t r, int32_t request) {
     if (send.to.peer >= program_.nranks)
         throw TraceError("rank " + std::to_string(r) + " sends to rank " + std::to_string(send.to.peer));
     const int32_t flags = program_.nodes[send.node].flags;
-    const Cost cost = network_.message(home(r), send.to.peer, send.nbytes);
+    const Cost &cost = network_.message(home(r), send.to.peer, send.nbytes);
     rank.clock.add_overhead(cost.send);
     Message message;
     message.from = {home(r), send.to.family, send.to.tag};
@@ -415,7 +415,7 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
     const int64_t target = field(node.peer, r);
     if (target >= 0 && target < program_.nranks) {
         const int64_t nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
-        const Cost cost = network_.message(home(r), static_cast<int32_t>(target), nbytes);
+        const Cost &cost = network_.message(home(r), static_cast<int32_t>(target), nbytes);
         const int64_t transfer = shared_ps(cost, nbytes, link_per_byte(r, node));
         const int64_t latency = plus(cost.latency, network_.route_latency(home(r), static_cast<int32_t>(target)));
         rank.clock.add_overhead(cost.send);

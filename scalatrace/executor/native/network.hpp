@@ -75,15 +75,16 @@ class Network {
         return same_node(from, to) ? within_.cost(nbytes) : between_.cost(nbytes);
     }
     /* The cost of a message that is sent now. Where durations are drawn, latency and transfer have a common lognormal
-     * factor of median 1, since segments are fitted to medians; it is at least kLeastFactor. Overheads stay. */
-    Cost message(int32_t from, int32_t to, int64_t nbytes) {
-        Cost c = cost(from, to, nbytes);
+     * factor of median 1, since segments are fitted to medians; it is at least kLeastFactor. Overheads stay. Valid until the next message. */
+    const Cost &message(int32_t from, int32_t to, int64_t nbytes) {
+        const Cost &c = cost(from, to, nbytes);
         if (!platform.noisy || c.noise <= 0) return c;
         const double u = draw(), v = draw();
         const double factor = std::max(std::exp(std::sqrt(std::log1p(c.noise * c.noise)) * normal(u, v)), kLeastFactor);
-        c.latency = rounded(factor * static_cast<double>(c.latency));
-        c.transfer = rounded(factor * static_cast<double>(c.transfer));
-        return c;
+        drawn_ = c;
+        drawn_.latency = rounded(factor * static_cast<double>(c.latency));
+        drawn_.transfer = rounded(factor * static_cast<double>(c.transfer));
+        return drawn_;
     }
     int64_t least_latency(int32_t from, int32_t to) {
         const int64_t latency = cost(from, to, 0).latency;
@@ -122,6 +123,7 @@ class Network {
     MessageCosts between_, within_;
     std::unique_ptr<Topology> topology_;
     uint64_t draws_ = 0;
+    Cost drawn_;
 };
 
 } // namespace sim
