@@ -1,4 +1,4 @@
-"""Measure collectives on the ranks of MPI_COMM_WORLD: rank 0 says what is measured, all ranks carry it out.
+"""Measure collectives on the ranks of MPI_COMM_WORLD: rank 0 chooses what all ranks measure.
 
 rank 0       choose -> order -> measure -> combine -> choose ...
 other ranks            order -> measure -> combine
@@ -16,7 +16,7 @@ from mpi4py import MPI
 
 from scalatrace.arrays import Floats
 from scalatrace.replay.tune.compiled import ControlVariables, TimedCollectives
-from scalatrace.replay.tune.library import Candidate, MpiLibrary
+from scalatrace.replay.tune.library import MpiLibrary, TunedSetting
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.selection import RejectedError
 
@@ -29,7 +29,7 @@ MAX_OFFSET_NS = 2e6
 """Limit of how late a rank comes: a rank that comes later finds the same situation."""
 POLL_S = 5e-4
 
-Order = tuple[int, Candidate | None, int, bool]
+Order = tuple[int, TunedSetting | None, int, bool]
 """Number of a point, an algorithm (None: the default), calls, and whether results are compared."""
 
 Part = tuple[int, Floats, int]
@@ -54,7 +54,7 @@ class MeasuringRank:
         self._communicators: dict[tuple[object, ...], MPI.Comm] = {}
         self._least_ns: dict[int, float] = {}
         self._digests: dict[int, tuple[int, ...]] = {}
-        self._checked: set[tuple[int, Candidate]] = set()
+        self._checked: set[tuple[int, TunedSetting]] = set()
         self._numbers = {id(point): number for number, point in enumerate(points)}
         for point in points:
             if point.groups not in self._partitions:
@@ -77,7 +77,7 @@ class MeasuringRank:
         """Let the other ranks leave `serve`."""
         self._comm.bcast(None)
 
-    def measure(self, point: CollectivePoint, candidate: Candidate | None) -> float:
+    def measure(self, point: CollectivePoint, candidate: TunedSetting | None) -> float:
         """Return the time of a call in ns, from the arrival of the last rank; for rank 0.
 
         It is the median of some calls, and the mean of the communicators that call at the same time.
@@ -108,14 +108,14 @@ class MeasuringRank:
         whole_ns = self._least_ns[number] + min(latest_ns, MAX_OFFSET_NS)
         return int(np.clip(TARGET_NS / whole_ns, MIN_REPEATS, MAX_REPEATS))
 
-    def _order(self, number: int, candidate: Candidate | None, repeats: int, checks: bool) -> list[Part]:
+    def _order(self, number: int, candidate: TunedSetting | None, repeats: int, checks: bool) -> list[Part]:
         order: Order = (number, candidate, repeats, checks)
         self._comm.bcast(order)
         parts = self._carry_out(order)
         assert parts is not None  # on rank 0
         return parts
 
-    def _compare(self, number: int, candidate: Candidate | None, parts: Sequence[Part]) -> None:
+    def _compare(self, number: int, candidate: TunedSetting | None, parts: Sequence[Part]) -> None:
         point = self._points[number]
         digests = tuple(digest for _, _, digest in parts)
         if candidate is None:

@@ -17,7 +17,7 @@ from typing import Protocol
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.size_rules import SizeRule
 
-__all__ = ["DYNAMIC", "SIZELESS", "Candidate", "MpiLibrary", "OperationRules", "usage_lines"]
+__all__ = ["DYNAMIC", "SIZELESS", "MpiLibrary", "OperationRules", "TunedSetting", "usage_lines"]
 
 DYNAMIC = "OMPI_MCA_coll_tuned_use_dynamic_rules"
 """Variable that has to be 1 before Open MPI starts: communicators then read the chosen algorithms."""
@@ -33,7 +33,7 @@ has no sizes.
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TunedSetting:
     """An algorithm with its parameters.
 
     Attributes:
@@ -69,7 +69,7 @@ class OperationRules:
     """
 
     op: str
-    by_ranks: Mapping[int, Sequence[SizeRule[Candidate]]] = field(default_factory=dict)
+    by_ranks: Mapping[int, Sequence[SizeRule[TunedSetting]]] = field(default_factory=dict)
 
 
 class MpiLibrary(Protocol):
@@ -85,11 +85,11 @@ class MpiLibrary(Protocol):
     per_communicator: bool
     knows_operators: bool
 
-    def candidates(self, point: CollectivePoint) -> Sequence[Candidate]:
+    def candidates(self, point: CollectivePoint) -> Sequence[TunedSetting]:
         """Return the algorithms for a point, without those that cannot carry it out."""
         ...
 
-    def fallback(self, op: str) -> Candidate | None:
+    def fallback(self, op: str) -> TunedSetting | None:
         """Return what sizes without a rule get, if a file has rules; None: it is the default."""
         ...
 

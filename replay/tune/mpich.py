@@ -26,7 +26,7 @@ from typing import Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.replay.tune.compiled import ControlVariables
-from scalatrace.replay.tune.library import SIZELESS, Candidate, OperationRules
+from scalatrace.replay.tune.library import SIZELESS, OperationRules, TunedSetting
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.size_rules import SizeRule
 
@@ -103,13 +103,13 @@ class Mpich:
         self._content = library.read_bytes()
         self._trees = built_in_trees(self._content)
 
-    def candidates(self, point: CollectivePoint) -> Sequence[Candidate]:
+    def candidates(self, point: CollectivePoint) -> Sequence[TunedSetting]:
         """Return the algorithms for a point, with their parameters."""
         variable = _variable(point.op, "INTRA_ALGORITHM")
         if variable not in self._variables:
             return ()
         names = _DESCRIBED.findall(self._variables.description(variable))
-        result: list[Candidate] = []
+        result: list[TunedSetting] = []
         for number, name in enumerate(names):
             if name == "auto" or (point.op, name) in LEFT_OUT or self._container(point.op, name) is None:
                 continue
@@ -125,7 +125,7 @@ class Mpich:
                 return container
         return None
 
-    def _with_parameters(self, point: CollectivePoint, name: str, number: int) -> Iterator[Candidate]:
+    def _with_parameters(self, point: CollectivePoint, name: str, number: int) -> Iterator[TunedSetting]:
         parameters = PARAMETERS.get((point.op, name), ())
         if any(_variable(point.op, suffix) not in self._variables for _, suffix in parameters):
             return
@@ -137,7 +137,7 @@ class Mpich:
                 variable = _variable(point.op, suffix)
                 texts.append(f"{key}={k if key == 'k' else self._variables.text(variable)}")
                 settings += [(variable, k)] if key == "k" else []
-            yield Candidate(name, number, (*base, *settings), fanout=k, parameters=tuple(texts))
+            yield TunedSetting(name, number, (*base, *settings), fanout=k, parameters=tuple(texts))
 
     def _strict(self) -> int | None:
         if STRICT not in self._variables:
@@ -150,9 +150,9 @@ class Mpich:
         variable = _variable(op, "DEVICE_COLLECTIVE")
         return [(variable, 0)] if variable in self._variables else []
 
-    def fallback(self, op: str) -> Candidate | None:
+    def fallback(self, op: str) -> TunedSetting | None:
         """Return the built-in tree, without the device."""
-        return Candidate("built-in rules", 0, tuple(self._own(op)))
+        return TunedSetting("built-in rules", 0, tuple(self._own(op)))
 
     def rule_bytes(self, point: CollectivePoint) -> int:
         """Return the bytes that the conditions compare."""
@@ -221,7 +221,7 @@ def _by_ranks(operation: OperationRules, built_in: Tree, container: Any) -> Tree
     return {**tree, "comm_size=any": built_in}
 
 
-def _by_bytes(op: str, of_size: Sequence[SizeRule[Candidate]], built_in: Tree, container: Any) -> Tree:
+def _by_bytes(op: str, of_size: Sequence[SizeRule[TunedSetting]], built_in: Tree, container: Any) -> Tree:
     leaves = [
         built_in if rule.choice is None else _guarded(op, rule.choice, built_in, container)
         for rule in of_size
@@ -234,7 +234,7 @@ def _by_bytes(op: str, of_size: Sequence[SizeRule[Candidate]], built_in: Tree, c
     return {**tree, f"{measure}=any": leaves[len(tree)]}
 
 
-def _guarded(op: str, choice: Candidate, built_in: Tree, container: Any) -> Tree:
+def _guarded(op: str, choice: TunedSetting, built_in: Tree, container: Any) -> Tree:
     """Return an algorithm behind the conditions that it needs."""
     parameters: Tree = {text: {} for text in choice.parameters}
     tree: Tree = {f"algorithm={container(op, choice.name)}": parameters}

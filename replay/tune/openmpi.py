@@ -21,7 +21,7 @@ from typing import Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.replay.tune.compiled import ControlVariables
-from scalatrace.replay.tune.library import SIZELESS, Candidate, OperationRules
+from scalatrace.replay.tune.library import SIZELESS, OperationRules, TunedSetting
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.size_rules import SizeRule
 
@@ -93,7 +93,7 @@ class OpenMpi:
         self.lowers_han = several_nodes and HAN in variables and variables[HAN] > variables[TUNED]
         self._han = ((HAN, 0),) if self.lowers_han else ()
 
-    def candidates(self, point: CollectivePoint) -> Sequence[Candidate]:
+    def candidates(self, point: CollectivePoint) -> Sequence[TunedSetting]:
         """Return the algorithms for a point, with segments and fan-outs."""
         op = point.op
         variable = f"coll_tuned_{op}_algorithm"
@@ -114,16 +114,16 @@ class OpenMpi:
                     result += [self._candidate(op, name, number, segment, n) for n in fanouts or (0,)]
         return result
 
-    def _candidate(self, op: str, name: str, number: int, segment: int, fanout: int) -> Candidate:
+    def _candidate(self, op: str, name: str, number: int, segment: int, fanout: int) -> TunedSetting:
         stem = f"coll_tuned_{op}_algorithm"
         wanted = {f"{stem}_segmentsize": segment}
         wanted |= {f"{stem}_{kind}_fanout": fanout or DEFAULT_FANOUT for kind in ("tree", "chain")}
         settings = [(key, value) for key, value in wanted.items() if key in self._variables]
-        return Candidate(name, number, ((stem, number), *settings, *self._han), segment, fanout)
+        return TunedSetting(name, number, ((stem, number), *settings, *self._han), segment, fanout)
 
-    def fallback(self, op: str) -> Candidate | None:
+    def fallback(self, op: str) -> TunedSetting | None:
         """Return the own decision of `tuned`, where another component is in use."""
-        return Candidate("tuned's own decision", 0, self._han) if self.lowers_han else None
+        return TunedSetting("tuned's own decision", 0, self._han) if self.lowers_han else None
 
     def rule_bytes(self, point: CollectivePoint) -> int:
         """Return the bytes by which the component chooses."""
@@ -167,18 +167,20 @@ def classic_text(rules: Sequence[OperationRules], about: Sequence[str] = ()) -> 
     return "\n".join(lines) + "\n"
 
 
-_OWN_DECISION: SizeRule[Candidate] = SizeRule(0, None)
+_OWN_DECISION: SizeRule[TunedSetting] = SizeRule(0, None)
 
 
-def _sets(by_ranks: Mapping[int, Sequence[SizeRule[Candidate]]]) -> dict[int, Sequence[SizeRule[Candidate]]]:
-    sets: dict[int, Sequence[SizeRule[Candidate]]] = {0: [_OWN_DECISION]}
+def _sets(
+    by_ranks: Mapping[int, Sequence[SizeRule[TunedSetting]]],
+) -> dict[int, Sequence[SizeRule[TunedSetting]]]:
+    sets: dict[int, Sequence[SizeRule[TunedSetting]]] = {0: [_OWN_DECISION]}
     for nranks in sorted(by_ranks):
         sets[nranks] = by_ranks[nranks]
         sets.setdefault(nranks + 1, by_ranks.get(nranks + 1, [_OWN_DECISION]))
     return sets
 
 
-def _classic_line(rule: SizeRule[Candidate]) -> str:
+def _classic_line(rule: SizeRule[TunedSetting]) -> str:
     choice = rule.choice
     if choice is None:
         return f"{rule.start} 0 0 0 # bytes: own decision"
@@ -199,7 +201,7 @@ def json_text(rules: Sequence[OperationRules]) -> str:
     )
 
 
-def _json_rules(of_size: Sequence[SizeRule[Candidate]]) -> list[dict[str, Any]]:
+def _json_rules(of_size: Sequence[SizeRule[TunedSetting]]) -> list[dict[str, Any]]:
     ends = [rule.start - 1 for rule in of_size[1:]] + ["Inf"]
     return [
         {

@@ -187,7 +187,7 @@ def _why_not(trace: Trace, event: Event, row: Operation) -> str:
 def _usual_before(trace: Trace, event: Event) -> float:
     """Return the computation before most calls of a node, ns: the median over calls of their contexts' means.
 
-    A first call comes after the start-up of the program, which says nothing about the next thousand.
+    The computation before a first call contains the start-up of the program, and is not usual.
     """
     index = trace.stat_index.get(COMPUTE)
     if index is None:
@@ -226,7 +226,7 @@ def _block(call: Call) -> float:
 
 
 @dataclass
-class _Bin:
+class _PointCalls:
     """Calls of one operation on communicators of one size, with about the same number of bytes."""
 
     blocks: Counter[tuple[float, int, int]] = field(default_factory=Counter)
@@ -241,7 +241,7 @@ def merge_calls(by_rank: Sequence[Iterable[CollectedCalls]]) -> list[CollectiveP
     Args:
         by_rank: the calls of each rank.
     """
-    bins: defaultdict[tuple[str, int, int], _Bin] = defaultdict(_Bin)
+    bins: defaultdict[tuple[str, int, int], _PointCalls] = defaultdict(_PointCalls)
     members: dict[tuple[int, int], tuple[int, ...]] = {}
     for rank, calls in enumerate(by_rank):
         for own in calls:
@@ -267,7 +267,7 @@ def _bin_of(own: CollectedCalls) -> int:
 
 
 def _point(
-    op: str, size: int, merged: _Bin, members: dict[tuple[int, int], tuple[int, ...]], nranks: int
+    op: str, size: int, merged: _PointCalls, members: dict[tuple[int, int], tuple[int, ...]], nranks: int
 ) -> CollectivePoint:
     (block, element, root), _ = max(merged.blocks.items(), key=lambda item: (item[1], item[0]))
     if op == "alltoallv":

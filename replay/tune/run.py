@@ -17,7 +17,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.replay.common.errors import RanksError
 from scalatrace.replay.tune.campaign import MeasuringRank
 from scalatrace.replay.tune.compiled import ControlVariables, TimedCollectives
-from scalatrace.replay.tune.library import DYNAMIC, SIZELESS, Candidate, MpiLibrary, OperationRules
+from scalatrace.replay.tune.library import DYNAMIC, SIZELESS, MpiLibrary, OperationRules, TunedSetting
 from scalatrace.replay.tune.mpich import Mpich
 from scalatrace.replay.tune.openmpi import OpenMpi
 from scalatrace.replay.tune.points import (
@@ -206,7 +206,7 @@ def tunables_of(
     return result
 
 
-def _common(library: MpiLibrary, unit: RuleUnit) -> tuple[Candidate, ...]:
+def _common(library: MpiLibrary, unit: RuleUnit) -> tuple[TunedSetting, ...]:
     """Return the algorithms of a unit that all its points have."""
     first, *others = [library.candidates(point) for point in unit.points]
     return tuple(candidate for candidate in first if all(candidate in other for other in others))
@@ -216,7 +216,7 @@ def rules_of(
     tunables: Sequence[Tunable], units: Sequence[ConfirmedUnit], library: MpiLibrary
 ) -> tuple[OperationRules, ...]:
     """Return the rules of the units that gain, for all sizes."""
-    chosen: defaultdict[str, defaultdict[int, dict[int, Candidate | None]]]
+    chosen: defaultdict[str, defaultdict[int, dict[int, TunedSetting | None]]]
     chosen = defaultdict(lambda: defaultdict(dict))
     for tunable, unit in zip(tunables, units, strict=True):
         choice = unit.candidate if unit.gains and unit.candidate != tunable.fallback else None
@@ -234,5 +234,5 @@ def rules_of(
     return tuple(result)
 
 
-def _rules(op: str, chosen: dict[int, Candidate | None]) -> tuple[SizeRule[Candidate], ...]:
+def _rules(op: str, chosen: dict[int, TunedSetting | None]) -> tuple[SizeRule[TunedSetting], ...]:
     return (SizeRule(0, chosen[0]),) if op in SIZELESS else size_rules(chosen)

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from statistics import median
 
-from scalatrace.replay.tune.library import Candidate
+from scalatrace.replay.tune.library import TunedSetting
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.stats.trimmed_mean import MeanInterval, paired_saving, sum_of_means
 
@@ -50,7 +50,7 @@ NARROW = 0.01
 MIN_SAVING = 0.02
 """Least saving of a rule: a part of the default's time."""
 
-Measure = Callable[[CollectivePoint, Candidate | None], float]
+Measure = Callable[[CollectivePoint, TunedSetting | None], float]
 """Takes the time of a call in ns, of the default for None. Raises RejectedError."""
 
 
@@ -94,8 +94,8 @@ class Tunable:
     """
 
     unit: RuleUnit
-    candidates: tuple[Candidate, ...]
-    fallback: Candidate | None
+    candidates: tuple[TunedSetting, ...]
+    fallback: TunedSetting | None
     scope: str
 
 
@@ -121,7 +121,7 @@ class ConfirmedUnit:
     """
 
     unit: RuleUnit
-    candidate: Candidate | None
+    candidate: TunedSetting | None
     default_ns: tuple[float, ...]
     best_ns: tuple[float, ...]
     measured: int
@@ -150,9 +150,9 @@ class _Race:
     """
 
     tunable: Tunable
-    alive: list[Candidate]
+    alive: list[TunedSetting]
     defaults_ns: list[float]
-    ratios: dict[Candidate, list[float]] = field(default_factory=dict)
+    ratios: dict[TunedSetting, list[float]] = field(default_factory=dict)
     rounds: int = 0
     default_ns: list[float] = field(default_factory=list)
     best_ns: list[float] = field(default_factory=list)
@@ -163,7 +163,7 @@ class _Race:
         """Time of all calls by the default, as measured in the rounds."""
         return median(self.defaults_ns)
 
-    def best(self) -> Candidate | None:
+    def best(self) -> TunedSetting | None:
         """Return the algorithm with the least median ratio; None: that is the default."""
         ratios = {c: median(values) for c, values in self.ratios.items() if c in self.alive and values}
         fallback = self.tunable.fallback
@@ -224,7 +224,7 @@ class Selection:
         self._select(worthwhile)
         return _mark_gains(tunables, self._confirm(races, worthwhile))
 
-    def _all(self, tunable: Tunable) -> list[Candidate]:
+    def _all(self, tunable: Tunable) -> list[TunedSetting]:
         return [*tunable.candidates, *([tunable.fallback] if tunable.fallback and tunable.candidates else [])]
 
     def _used_s(self) -> float:
@@ -233,7 +233,7 @@ class Selection:
             self._progress(min(int(used_s), int(self._budget_s)), max(1, int(self._budget_s)))
         return used_s
 
-    def _time(self, unit: RuleUnit, candidate: Candidate | None) -> float:
+    def _time(self, unit: RuleUnit, candidate: TunedSetting | None) -> float:
         """Return the time of all calls of a rank, ns."""
         return sum(point.calls * self._measure(point, candidate) for point in unit.points)
 
@@ -251,7 +251,7 @@ class Selection:
         race.rounds += 1
         race.drop_slow()
 
-    def _compare(self, race: _Race, candidates: Sequence[Candidate]) -> None:
+    def _compare(self, race: _Race, candidates: Sequence[TunedSetting]) -> None:
         """Measure some algorithms, and the default at a random place between them."""
         unit, times = race.tunable.unit, {}
         for candidate in self._random.sample([None, *candidates], len(candidates) + 1):
@@ -286,7 +286,7 @@ class Selection:
                 break
         return [_confirmed(race, best.get(id(race))) for race in races]
 
-    def _pair(self, race: _Race, choice: Candidate | None) -> None:
+    def _pair(self, race: _Race, choice: TunedSetting | None) -> None:
         fallback = race.tunable.fallback
         together = list(dict.fromkeys([None, choice, fallback]))
         self._random.shuffle(together)
@@ -296,7 +296,7 @@ class Selection:
         race.fallback_ns.append(times[fallback])
 
 
-def _confirmed(race: _Race, choice: Candidate | None) -> ConfirmedUnit:
+def _confirmed(race: _Race, choice: TunedSetting | None) -> ConfirmedUnit:
     """Return the measurements of a unit, with the fallback where its best algorithm does not gain itself."""
     unit, fallback = race.tunable.unit, race.tunable.fallback
     if not race.best_ns:

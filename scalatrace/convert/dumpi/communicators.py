@@ -77,7 +77,7 @@ def follow_communicators(calls: list[list[DumpiCall]]) -> list[list[MadeComm]]:
     Raises:
         CommunicatorError: of the first call that cannot be followed.
     """
-    return _Ranks(calls).run()
+    return _MakingRanks(calls).run()
 
 
 class _RankGroups:
@@ -144,7 +144,7 @@ class _RankGroups:
         return ranks
 
 
-class _Ranks:
+class _MakingRanks:
     def __init__(self, calls: list[list[DumpiCall]]) -> None:
         world = DumpiComm("world", tuple(range(len(calls))))
         self._ranks = [_RankGroups(rank, world, own) for rank, own in enumerate(calls)]

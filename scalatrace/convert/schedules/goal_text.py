@@ -50,10 +50,10 @@ def read_goal_text(path: str | PathLike[str]) -> OperationSchedule:
     except UnicodeDecodeError as error:
         raise FormatError("no GOAL schedule: it is not text", path, error.start) from None
     bare = _COMMENT.sub(lambda comment: "\n" * comment[0].count("\n"), text)
-    return _Reader(path).read(bare.split("\n"))
+    return _GoalReader(path).read(bare.split("\n"))
 
 
-class _Reader:
+class _GoalReader:
     """The state of reading: the ranks so far, and the rank and labels of the block that is open."""
 
     def __init__(self, path: str | PathLike[str]) -> None:

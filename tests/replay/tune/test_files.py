@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from scalatrace.errors import ScalatraceError
-from scalatrace.replay.tune.library import Candidate, OperationRules
+from scalatrace.replay.tune.library import OperationRules, TunedSetting
 from scalatrace.replay.tune.mpich import built_in_trees, tuned_trees
 from scalatrace.replay.tune.openmpi import NUMBERS, classic_text, json_text
 from scalatrace.replay.tune.size_rules import SizeRule, size_rules
 
-RING = Candidate("ring", 4, (), segment=4096)
-TREE = Candidate("tree", 6, (), fanout=2)
+RING = TunedSetting("ring", 4, (), segment=4096)
+TREE = TunedSetting("tree", 6, (), fanout=2)
 RULES = [
     OperationRules(
         "bcast", {4: size_rules({1024: RING, 65536: None, 1 << 20: TREE}), 5: size_rules({8: TREE})}
@@ -159,14 +159,14 @@ CALL = {
     ],
 )
 def test_trees_choose_the_rule_only_where_it_holds(changes: dict[str, Any], expected: str) -> None:
-    best = Candidate("reduce_scatter_allgather", 5, ())
+    best = TunedSetting("reduce_scatter_allgather", 5, ())
     trees = tuned_trees(BUILT_IN, [OperationRules("allreduce", {4: size_rules({1024: best})})], name_of)
     assert tree_choice(trees["collective=allreduce"], **{**CALL, **changes})[0] == expected
     assert trees["collective=barrier"] == BUILT_IN["collective=barrier"]
 
 
 def test_trees_have_parameters_and_several_numbers_of_ranks() -> None:
-    best = Candidate("k_brucks", 2, (), fanout=4, parameters=("k=4",))
+    best = TunedSetting("k_brucks", 2, (), fanout=4, parameters=("k=4",))
     rules = OperationRules("alltoall", {n: size_rules({64: best}) for n in (2, 3, 6)})
     tree = tuned_trees(BUILT_IN, [rules], name_of)["collective=alltoall"]
     call = {"comm_type": "intra", "avg_msg_size": 64, "is_sendbuf_inplace": "no"}
@@ -177,7 +177,7 @@ def test_trees_have_parameters_and_several_numbers_of_ranks() -> None:
 
 
 def test_trees_without_sizes() -> None:
-    best = Candidate("k_dissemination", 3, (), parameters=("k=2",))
+    best = TunedSetting("k_dissemination", 3, (), parameters=("k=2",))
     trees = tuned_trees(BUILT_IN, [OperationRules("barrier", {4: (SizeRule(0, best),)})], name_of)
     assert (
         tree_choice(trees["collective=barrier"], comm_type="intra", comm_size=4)[0]
@@ -196,7 +196,7 @@ def test_trees_come_from_the_file_of_the_library() -> None:
 
 def test_trees_of_this_machine(mpis: dict[str, Any]) -> None:
     if "mpich" not in mpis:
-        pytest.skip("no MPICH")
+        pytest.skip("needs MPICH, whose library holds the rules")
     library = Path(mpis["mpich"].mpiexec).resolve().parents[1] / "lib/libmpi.so.12"
     trees = built_in_trees(library.read_bytes())
     assert {"collective=allreduce", "collective=barrier", "collective=alltoall"} <= set(trees)

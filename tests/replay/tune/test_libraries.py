@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from scalatrace.replay.tune.compiled import ControlVariables
-from scalatrace.replay.tune.library import Candidate, OperationRules
+from scalatrace.replay.tune.library import OperationRules, TunedSetting
 from scalatrace.replay.tune.mpich import Mpich
 from scalatrace.replay.tune.openmpi import HAN, OpenMpi
 from scalatrace.replay.tune.points import CollectivePoint
@@ -92,7 +92,7 @@ def test_open_mpi_lowers_han_on_several_nodes_for_all_operations_together() -> N
 
 
 def test_open_mpi_6_gets_json() -> None:
-    rules = [OperationRules("bcast", {4: size_rules({8: Candidate("chain", 2, ())})})]
+    rules = [OperationRules("bcast", {4: size_rules({8: TunedSetting("chain", 2, ())})})]
     assert open_mpi(version="Open MPI v6.0.0, ...").text(rules, ["x"]).startswith("{")
     assert open_mpi().text(rules, ["x"]).startswith("# x\n1 # operations\n")
 

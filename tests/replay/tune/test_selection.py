@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from scalatrace.replay.tune.library import Candidate
+from scalatrace.replay.tune.library import TunedSetting
 from scalatrace.replay.tune.points import CollectivePoint
 from scalatrace.replay.tune.selection import (
     ConfirmedUnit,
@@ -17,7 +17,7 @@ from scalatrace.replay.tune.selection import (
 )
 
 RING, TREE, BROKEN, OWN = (
-    Candidate(name, n, ((name, n),)) for n, name in enumerate(("ring", "tree", "bad", "own"))
+    TunedSetting(name, n, ((name, n),)) for n, name in enumerate(("ring", "tree", "bad", "own"))
 )
 
 
@@ -28,11 +28,11 @@ def point(block: int = 8, calls: float = 100.0) -> CollectivePoint:
 class Machine:
     """Times that a machine gives: noise in proportion, and a clock that a measurement moves on."""
 
-    def __init__(self, times: dict[Candidate | None, float], noise: float, seed: int = 1) -> None:
+    def __init__(self, times: dict[TunedSetting | None, float], noise: float, seed: int = 1) -> None:
         self.times, self.noise, self.random = times, noise, Random(seed)
         self.now_s, self.measured = 0.0, 0
 
-    def measure(self, point: CollectivePoint, candidate: Candidate | None) -> float:
+    def measure(self, point: CollectivePoint, candidate: TunedSetting | None) -> float:
         self.now_s += 0.01
         self.measured += 1
         if candidate is BROKEN:
@@ -47,7 +47,7 @@ def run(
     return selection.run(tunables), selection
 
 
-def tunable(*candidates: Candidate, fallback: Candidate | None = None, scope: str = "unit") -> Tunable:
+def tunable(*candidates: TunedSetting, fallback: TunedSetting | None = None, scope: str = "unit") -> Tunable:
     return Tunable(RuleUnit((point(),)), candidates, fallback, scope)
 
 
@@ -72,7 +72,7 @@ def test_nothing_is_gained_where_the_default_is_best(noise: float) -> None:
 def test_noise_alone_rarely_gains() -> None:
     gaining = 0
     for seed in range(60):
-        times: dict[Candidate | None, float] = {None: 1000.0, RING: 1000.0, TREE: 1000.0}
+        times: dict[TunedSetting | None, float] = {None: 1000.0, RING: 1000.0, TREE: 1000.0}
         [unit], _ = run(Machine(times, 0.3, seed), tunable(RING, TREE))
         gaining += unit.gains
     assert gaining <= 5  # 2.5 % of them would be 1.5; the best of two was chosen by other measurements
@@ -101,7 +101,7 @@ def test_points_of_little_time_are_measured_once() -> None:
 
 
 def test_the_budget_ends_rounds_and_pairs() -> None:
-    machine = Machine({None: 1000.0, **{Candidate(str(n), n, ()): 990.0 for n in range(30)}}, 0.5)
+    machine = Machine({None: 1000.0, **{TunedSetting(str(n), n, ()): 990.0 for n in range(30)}}, 0.5)
     candidates = [c for c in machine.times if c is not None]
     run(machine, *(tunable(*candidates, scope=str(n)) for n in range(4)), budget_s=3.0)
     assert machine.now_s < 3.0 + 4 * 0.01 * (len(candidates) + 2 * 6 + 2)
@@ -111,7 +111,7 @@ def test_a_scope_has_rules_only_if_all_its_units_together_gain() -> None:
     large, small = point(1 << 20, calls=100.0), point(8, calls=1.0)
 
     class Two(Machine):
-        def measure(self, point: CollectivePoint, candidate: Candidate | None) -> float:
+        def measure(self, point: CollectivePoint, candidate: TunedSetting | None) -> float:
             self.now_s += 0.01
             if point is small:
                 return {None: 1000.0, TREE: 200.0, OWN: 1000.0}[candidate]
@@ -129,7 +129,7 @@ def test_a_unit_of_several_sizes_is_judged_by_all_its_calls() -> None:
     often, rarely = point(8, 100.0), point(1 << 20, 1.0)
 
     class Sizes(Machine):
-        def measure(self, point: CollectivePoint, candidate: Candidate | None) -> float:
+        def measure(self, point: CollectivePoint, candidate: TunedSetting | None) -> float:
             self.now_s += 0.01
             faster, slower = (RING, TREE) if point is often else (TREE, RING)
             return {None: 1000.0, faster: 500.0, slower: 3000.0}[candidate]

@@ -12,7 +12,7 @@ import pytest
 
 from scalatrace import save
 from scalatrace.cli.dispatch import main
-from scalatrace.replay.tune.library import DYNAMIC, Candidate, OperationRules
+from scalatrace.replay.tune.library import DYNAMIC, OperationRules, TunedSetting
 from scalatrace.replay.tune.mpich import built_in_trees, tuned_trees
 from scalatrace.replay.tune.openmpi import classic_text
 from scalatrace.replay.tune.size_rules import size_rules
@@ -81,7 +81,7 @@ def test_open_mpi_reads_the_rules_where_they_hold(
     openmpi: Mpi, nprocs: int, ruled: bool, tmp_path: Path
 ) -> None:
     """An algorithm that does not exist is an error in exactly the calls for which there is a rule."""
-    unknown = Candidate("unknown", 99, ())
+    unknown = TunedSetting("unknown", 99, ())
     rules = [OperationRules("allreduce", {3: size_rules({256: unknown, 65536: None})})]
     (tmp_path / "rules.conf").write_text(classic_text(rules, ["of 1 test"]))
     env = {DYNAMIC: "1", "OMPI_MCA_coll_tuned_dynamic_rules_filename": str(tmp_path / "rules.conf")}
@@ -95,7 +95,7 @@ def test_open_mpi_reads_the_rules_where_they_hold(
 def test_mpich_reads_the_rules_where_they_hold(mpich: Mpi, tmp_path: Path) -> None:
     """An algorithm for powers of two ends a program of three ranks in the call for which there is a rule."""
     library = mpich.mpiexec.resolve().parents[1] / "lib/libmpi.so.12"
-    doubling = Candidate("recursive_doubling", 0, ())
+    doubling = TunedSetting("recursive_doubling", 0, ())
     rules = [OperationRules("allgather", {3: size_rules({3 * 256: doubling, 3 * 65536: None})})]
     trees = tuned_trees(
         built_in_trees(library.read_bytes()), rules, lambda op, name: f"MPIR_Allgather_intra_{name}"

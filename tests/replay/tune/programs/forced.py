@@ -4,7 +4,7 @@ import json
 import os
 import sys
 
-from scalatrace.replay.tune.library import DYNAMIC, Candidate
+from scalatrace.replay.tune.library import DYNAMIC, TunedSetting
 
 os.environ[DYNAMIC] = "1"
 from mpi4py import MPI
@@ -24,7 +24,7 @@ if version.startswith("Open MPI"):
     library = OpenMpi(variables, version, False)
     stem = "coll_tuned_allgather_algorithm"
     number = variables.items(stem)["two_proc"]
-    wrong = Candidate("two_proc", number, ((stem, number),))
+    wrong = TunedSetting("two_proc", number, ((stem, number),))
 else:
     library = Mpich(variables, version, False, loaded_mpi())
     stem = "MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM"
