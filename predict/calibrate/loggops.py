@@ -26,7 +26,7 @@ from scalatrace.arrays import Floats
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.typical import Series, by_size, select_undisturbed, series, typical
-from scalatrace.predict.platform import Network, Segment
+from scalatrace.predict.platform import NOISE_PARTS, Network, Segment
 from scalatrace.stats.least_squares import solve_nonnegative
 from scalatrace.stats.piecewise import PiecewiseLinear, fit_piecewise
 
@@ -288,7 +288,7 @@ def _busy_ns(segment: Segment, nbytes: int) -> float:
 
 
 def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) -> list[Segment]:
-    """Add the relative deviation of repeats of the same size: half the range of the middle 68 %."""
+    """Add how durations of one size vary: factors on their median, and half the range of the middle 68 %."""
     durations = by_size(measurements)
     sizes = list(durations)
     extended = []
@@ -297,8 +297,11 @@ def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) ->
         ratios = [
             ns / typical(repeats) for repeats in durations_of_segment for ns in select_undisturbed(repeats)
         ]
-        low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
-        extended.append(replace(segment, relative_noise=float(high - low) / 2))
+        if len(ratios) >= NOISE_PARTS:
+            low, high = np.percentile(ratios, (16, 84))
+            factors = tuple(float(part.mean()) for part in np.array_split(np.sort(ratios), NOISE_PARTS))
+            segment = replace(segment, relative_noise=float(high - low) / 2, noise_factors=factors)
+        extended.append(segment)
     return extended
 
 
@@ -327,10 +330,12 @@ def _check(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
 
 def _round(segment: Segment) -> Segment:
     """Round to digits that people can read: 0.1 ns, and a millionth of a ns per byte."""
-    names = [member.name for member in fields(segment) if member.name != "from_bytes"]
+    names = [member.name for member in fields(segment) if member.name not in ("from_bytes", "noise_factors")]
     digits = {name: 6 if "per_byte" in name else 4 if name == "relative_noise" else 1 for name in names}
     values = {name: round(max(0.0, float(getattr(segment, name))), n) for name, n in digits.items()}
-    return Segment(segment.from_bytes, **values)
+    return Segment(
+        segment.from_bytes, **values, noise_factors=tuple(round(f, 3) for f in segment.noise_factors)
+    )
 
 
 def _count_disturbed(archive: Archive, level: str) -> float:

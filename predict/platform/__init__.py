@@ -5,6 +5,7 @@ In: a TOML file, or fitted measurements. Out: a `Platform`, or the file.
 
 from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
+    NOISE_PARTS,
     MatchingCost,
     Network,
     Platform,
@@ -23,6 +24,7 @@ from scalatrace.predict.platform.topology import NetworkTopology, TopologyLink
 from scalatrace.predict.platform.topology_shape import TopologyShape
 
 __all__ = [
+    "NOISE_PARTS",
     "AlgorithmRule",
     "MatchingCost",
     "Network",

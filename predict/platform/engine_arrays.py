@@ -6,6 +6,7 @@ import ctypes
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.executor import binding
 from scalatrace.executor.binding import PS
 from scalatrace.executor.fields import pointer
@@ -48,6 +49,7 @@ class PlatformArrays:
         noise_seed: int | None = None,
     ) -> None:
         self._segments: list[ctypes.Array[binding.SegmentParameters]] = []
+        self._factors: list[Floats] = []
         self._rules = platform.rules.array
         self.struct = binding.PlatformParameters(
             network=self._network(platform.network),
@@ -71,6 +73,8 @@ class PlatformArrays:
             self.struct.flows = flows
 
     def _network(self, network: Network) -> binding.NetworkParameters:
+        factors = [np.array(segment.drawn_factors()) for segment in network.segments]
+        self._factors += factors
         segments = (binding.SegmentParameters * len(network.segments))(
             *(
                 binding.SegmentParameters(
@@ -82,9 +86,10 @@ class PlatformArrays:
                     segment.recv_overhead_ns * PS,
                     segment.send_overhead_per_byte_ns * PS,
                     segment.recv_overhead_per_byte_ns * PS,
-                    segment.relative_noise,
+                    len(drawn),
+                    pointer(drawn, ctypes.c_double),
                 )
-                for segment in network.segments
+                for segment, drawn in zip(network.segments, factors, strict=True)
             )
         )
         self._segments.append(segments)

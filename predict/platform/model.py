@@ -19,6 +19,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from statistics import NormalDist
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
@@ -30,6 +31,7 @@ from scalatrace.predict.platform.topology import FULL, NetworkTopology
 from scalatrace.predict.platform.topology_shape import TopologyShape
 
 __all__ = [
+    "NOISE_PARTS",
     "AlgorithmRule",
     "MatchingCost",
     "Network",
@@ -42,6 +44,10 @@ __all__ = [
 
 MAX_RATIO = 1e6
 """Of measured and predicted time: more is a mistake in a file."""
+
+NOISE_PARTS = 20
+"""Equal parts of the sorted durations of messages; each has a factor."""
+_NORMAL_PARTS = tuple(NormalDist().inv_cdf((part + 0.5) / NOISE_PARTS) for part in range(NOISE_PARTS))
 
 INTERFACES = ("rank", "node", "unlimited")
 
@@ -57,7 +63,11 @@ class Segment:
         gap_ns: g.
         send_overhead_ns, recv_overhead_ns: o of both sides.
         send_overhead_per_byte_ns, recv_overhead_per_byte_ns: O of both sides.
-        relative_noise: half the range of the middle 68 % of the durations of a message over their median.
+        noise_factors: durations of messages over the median of their size, each as probable: means of equal
+            parts of the sorted durations. Several modes stay, as in the mixtures N' of Cornebize (2021),
+            section 5.3.1.
+        relative_noise: half the range of the middle 68 % of these ratios; they are lognormal where there are
+            no `noise_factors`.
     """
 
     from_bytes: int = 0
@@ -69,11 +79,23 @@ class Segment:
     send_overhead_per_byte_ns: float = 0.0
     recv_overhead_per_byte_ns: float = 0.0
     relative_noise: float = 0.0
+    noise_factors: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         for member in fields(self):
-            if not getattr(self, member.name) >= 0:
-                raise UsageError(f"{member.name} is {getattr(self, member.name)}; it must be 0 or more")
+            value = getattr(self, member.name)
+            for number in value if isinstance(value, tuple) else (value,):
+                if not 0 <= number < math.inf:
+                    raise UsageError(f"{member.name} is {value}; it must be 0 or more")
+        if max(self.noise_factors, default=0.0) > MAX_RATIO:
+            raise UsageError(f"noise_factors reach {max(self.noise_factors)}; the limit is {MAX_RATIO:,.0f}")
+
+    def drawn_factors(self) -> tuple[float, ...]:
+        """Return the factors on durations that drawn runs choose from; () if they do not vary."""
+        if self.noise_factors or not self.relative_noise:
+            return self.noise_factors
+        sigma = math.sqrt(math.log1p(self.relative_noise**2))
+        return tuple(math.exp(sigma * normal) for normal in _NORMAL_PARTS)
 
     def message_ns(self, nbytes: int) -> float:
         """Return the time from the send call to the end of a receive that was posted before."""
@@ -277,7 +299,7 @@ class Platform:
     def has_noise(self) -> bool:
         """Whether durations of messages vary."""
         networks = (self.network, self.memory or self.network)
-        return any(segment.relative_noise > 0 for network in networks for segment in network.segments)
+        return any(segment.drawn_factors() for network in networks for segment in network.segments)
 
     @property
     def shares_links(self) -> bool:

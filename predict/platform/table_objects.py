@@ -14,6 +14,7 @@ __all__ = ["as_list", "as_table", "object_of", "read_rules"]
 
 T = TypeVar("T")
 
+_ITEM_TYPES = {"str": ((str,), "texts"), "float": ((int, float), "numbers"), "int": ((int,), "integers")}
 _TYPES: dict[str, type | tuple[type, ...]] = {"int": int, "float": (int, float), "bool": bool, "str": str}
 
 
@@ -80,8 +81,8 @@ def _check_type(value: object, kind: Any, where: str) -> None:
     """Raise UsageError unless a value from the file has the type of its attribute."""
     name = getattr(kind, "__name__", str(kind))
     if name == "tuple":
-        item_type, items = (str, "texts") if "str" in str(kind) else (int, "integers")
-        fits = isinstance(value, list) and all(type(item) is item_type for item in value)
+        item_types, items = next(types for word, types in _ITEM_TYPES.items() if word in str(kind))
+        fits = isinstance(value, list) and all(type(item) in item_types for item in value)
         name = f"array of {items}"
     else:
         base = "int" if "int" in str(kind) else name

@@ -158,7 +158,8 @@ class SegmentParameters(ctypes.Structure):
         ("recv_overhead", c_double),
         ("send_per_byte", c_double),
         ("recv_per_byte", c_double),
-        ("noise", c_double),
+        ("nfactors", c_int32),
+        ("factors", _DOUBLE),
     )
 
 

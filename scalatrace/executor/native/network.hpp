@@ -25,7 +25,7 @@ struct Cost {
     int64_t gap = 0;      /* the interface is busy at least so long */
     bool eager = true;
     int64_t handshake = 0;
-    double noise = 0; /* spread of latency and transfer together over their sum */
+    const st_sim_segment *segment = nullptr;
 };
 
 /* Costs of messages between nodes, or within one. Sizes repeat, so the last ones are kept. */
@@ -53,9 +53,7 @@ class MessageCosts {
         c.gap = rounded(s->gap);
         c.eager = n_.rendezvous_above < 0 || nbytes <= n_.rendezvous_above;
         c.handshake = rounded(n_.rendezvous_latency);
-        const double in_network = static_cast<double>(c.latency) + static_cast<double>(c.transfer);
-        const double overheads = static_cast<double>(c.send) + static_cast<double>(c.recv);
-        if (in_network > 0) c.noise = s->noise * (in_network + overheads) / in_network;
+        c.segment = s;
         return c;
     }
 
@@ -74,13 +72,16 @@ class Network {
     const Cost &cost(int32_t from, int32_t to, int64_t nbytes) {
         return same_node(from, to) ? within_.cost(nbytes) : between_.cost(nbytes);
     }
-    /* The cost of a message that is sent now. Where durations are drawn, latency and transfer have a common lognormal
-     * factor of median 1, since segments are fitted to medians; it is at least kLeastFactor. Overheads stay. Valid until the next message. */
+    /* The cost of a message that is sent now. Where durations are drawn, one of its segment's factors lengthens the whole
+     * message. Overheads stay, so latency and transfer take the difference; they keep kLeastFactor. Valid until the next message. */
     const Cost &message(int32_t from, int32_t to, int64_t nbytes) {
         const Cost &c = cost(from, to, nbytes);
-        if (!platform.noisy || c.noise <= 0) return c;
-        const double u = draw(), v = draw();
-        const double factor = std::max(std::exp(std::sqrt(std::log1p(c.noise * c.noise)) * normal(u, v)), kLeastFactor);
+        const int32_t nfactors = platform.noisy ? c.segment->nfactors : 0;
+        const double in_network = static_cast<double>(c.latency) + static_cast<double>(c.transfer);
+        if (!nfactors || in_network <= 0) return c;
+        const double overheads = static_cast<double>(c.send) + static_cast<double>(c.recv);
+        const double excess = c.segment->factors[static_cast<int32_t>(draw() * nfactors)] - 1;
+        const double factor = std::max(1 + excess * (in_network + overheads) / in_network, kLeastFactor);
         drawn_ = c;
         drawn_.latency = rounded(factor * static_cast<double>(c.latency));
         drawn_.transfer = rounded(factor * static_cast<double>(c.transfer));

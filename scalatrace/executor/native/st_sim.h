@@ -166,7 +166,8 @@ struct st_sim_segment {
     int64_t from_bytes;
     double latency, per_byte, gap; /* ps, ps per byte */
     double send_overhead, recv_overhead, send_per_byte, recv_per_byte;
-    double noise; /* spread of a message's duration over its median */
+    int32_t nfactors; /* of durations over their median, each as probable; 0: they do not vary */
+    const double *factors;
 };
 
 struct st_sim_network {
@@ -216,7 +217,7 @@ struct st_sim_platform {
     const struct st_sim_rule *rules;
     double reduce_per_byte;
     double match_entry;
-    int32_t noisy; /* durations of messages are drawn, with the noise of their segments */
+    int32_t noisy; /* durations of messages are drawn, by the factors of their segments */
     uint64_t noise_seed;
 };
 

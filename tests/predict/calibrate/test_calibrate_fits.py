@@ -102,6 +102,8 @@ def test_parameters_are_recovered(interrupted: float) -> None:
     assert small.gap_ns == pytest.approx(350, rel=0.1)
     assert large.gap_ns == 0
     assert 0.02 < small.relative_noise < 0.04
+    assert len(small.noise_factors) == 20
+    assert np.std(small.noise_factors) == pytest.approx(small.relative_noise, rel=0.2)
     fit = calibration.fits["memory"]
     assert fit.error < 0.02
     assert fit.disturbed == pytest.approx(interrupted, abs=0.05)

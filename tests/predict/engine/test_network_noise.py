@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from scalatrace import Trace
+from scalatrace.errors import UsageError
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.model.elastic import Groups
@@ -53,6 +54,23 @@ def test_the_spread_is_that_of_the_segment(wild: bool) -> None:
     assert np.median(times) == pytest.approx(quiet_ns, rel=0.02)
     # Two messages one after the other.
     assert times.std() / times.mean() == pytest.approx(0.1 / np.sqrt(2), rel=0.15)
+
+
+def test_several_modes_stay_apart() -> None:
+    # Nine of ten messages take their median, the last one five times as long.
+    segment = replace(SEGMENT, relative_noise=0.0, noise_factors=(1.0,) * 9 + (5.0,))
+    times = np.array(drawn_ns(messages(1), Platform(network=Network((segment,))), 400))
+    message_ns = SEGMENT.message_ns(NBYTES)
+    modes = np.rint((times - times.min()) / (4 * message_ns)).astype(int)
+    assert np.allclose(times, times.min() + modes * 4 * message_ns, atol=1.0)
+    assert np.bincount(modes) / 400 == pytest.approx([0.81, 0.18, 0.01], abs=0.06)
+
+
+def test_factors_of_a_file_are_limited() -> None:
+    with pytest.raises(UsageError, match="noise_factors reach"):
+        Segment(noise_factors=(1.0, 1e9))
+    with pytest.raises(UsageError, match="noise_factors is"):
+        Segment(noise_factors=(1.0, -1.0))
 
 
 def test_many_messages_average_out() -> None:

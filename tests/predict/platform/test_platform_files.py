@@ -28,7 +28,8 @@ from scalatrace.predict.platform import (
 from scalatrace.predict.platform.algorithms import algorithm_table
 
 TIMES = st.floats(0, 1e6, allow_nan=False)
-SEGMENTS = st.builds(Segment, st.just(0), *[TIMES] * (len(fields(Segment)) - 1))
+FACTORS = st.lists(st.floats(0, 1e6), max_size=5).map(tuple)
+SEGMENTS = st.builds(Segment, st.just(0), *[TIMES] * (len(fields(Segment)) - 2), noise_factors=FACTORS)
 NETWORKS = st.builds(
     lambda first, more, limit: Network(
         (first, *(Segment(start, *more[start]) for start in sorted(more))), limit, 5.0
