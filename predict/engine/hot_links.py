@@ -18,7 +18,7 @@ from scalatrace.predict.platform import TopologyShape
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.callsite import callers, short_frame
 
-__all__ = ["LinkUse", "hottest_links", "link_map"]
+__all__ = ["LinkUse", "busy_shares", "call_that_sends_most", "hottest_links", "link_map"]
 
 MAX_CELLS = 128
 """Links, or groups of neighbouring ones, in a row of the map."""
@@ -102,18 +102,32 @@ def hottest_links(use: LinkUse, program: LoweredProgram, time_ns: float, limit: 
     rows = []
     for i in np.lexsort((candidates, -busy_ns))[:limit].tolist():
         link = int(candidates[i])
-        event = program.nodes[int(use.node[link])].event
-        assert event is not None  # only calls send
-        site = next(iter(callers(program.trace.stack(event.signature))), "")
+        operation, site = call_that_sends_most(use, program, link)
         rows.append({
             "link": use.links.link_name(link),
             "nbytes": int(use.nbytes[link]),
             "busy": float(busy_ns[i]) / max(time_ns, 1e-9),
-            "operation": program.trace.ops[event.op].name,
-            "site": short_frame(site) if site else "",
+            "operation": operation,
+            "site": site,
             "of_bytes": float(use.most[link] / use.nbytes[link]),
         })  # fmt: skip
     return rows
+
+
+def call_that_sends_most(use: LinkUse, program: LoweredProgram, link: int) -> tuple[str, str]:
+    """Return operation and call site that send most of a link's bytes."""
+    event = program.nodes[int(use.node[link])].event
+    assert event is not None  # only calls send
+    site = next(iter(callers(program.trace.stack(event.signature))), "")
+    return program.trace.ops[event.op].name, short_frame(site) if site else ""
+
+
+def busy_shares(use: LinkUse, time_ns: float) -> Floats:
+    """Return the share of the run that each link needs for its bytes."""
+    starts = np.array(use.links.class_starts[1:])
+    classes = np.searchsorted(starts, np.arange(len(use.nbytes)), side="right")
+    shares: Floats = use.nbytes * np.array(use.links.per_byte_ns)[classes] / max(time_ns, 1e-9)
+    return shares
 
 
 def link_map(use: LinkUse, time_ns: float) -> list[dict[str, Any]]:
@@ -124,9 +138,7 @@ def link_map(use: LinkUse, time_ns: float) -> list[dict[str, Any]]:
     """
     if not use.complete:
         return []
-    starts = np.array(use.links.class_starts[1:])
-    classes = np.searchsorted(starts, np.arange(len(use.nbytes)), side="right")
-    busy = use.nbytes * np.array(use.links.per_byte_ns)[classes] / max(time_ns, 1e-9)
+    busy = busy_shares(use, time_ns)
     result = []
     for name, links in use.links.rows():
         if len(links):

@@ -47,21 +47,40 @@ class TopologyShape:
         return bisect_right(self.class_starts, link) - 1
 
     def link_name(self, link: int) -> str:
-        """Return what a link connects, in its direction."""
+        """Return what a link connects, in its direction, and which of parallel ones it is."""
+        start, end = self.ends(link)
+        if self.kind == "fat-tree":
+            level = self.class_of(link)
+            _, ups, cables = (numbers[level] for numbers in self.levels())
+            port = (link - self.class_starts[level]) // 2 % (ups * cables)
+            return f"{start} -> {end}" + (f" ({port // ups})" if cables > 1 else "")
+        return f"{start} -> {end}"
+
+    def ends(self, link: int) -> tuple[str, str]:
+        """Return the names of what a link connects, in its direction.
+
+        Nodes of a dragonfly have a router; links between groups have the groups.
+        """
         if self.kind in ("torus", "mesh"):
             node, dim = divmod(link // 2, len(self.numbers))
             scale, size = math.prod(self.numbers[:dim]), self.numbers[dim]
             other = node + ((node // scale + 1) % size - node // scale % size) * scale
-            ends = f"node {node}", f"node {other}"
-            return _arrow(*ends[::-1]) if link % 2 else _arrow(*ends)
+            return _directed(f"node {node}", f"node {other}", link)
         if self.kind == "graph":
-            return _arrow(*(self.names[self.numbers[end]] for end in (link, link ^ 1)))
+            return self.names[self.numbers[link]], self.names[self.numbers[link ^ 1]]
         if self.kind == "fat-tree":
-            return self._tree_link(link)
-        if self.kind == "dragonfly" and link >= 2 * self.nnodes:
-            return self._dragonfly_link(link)
-        node_name = f"node {link // 2}"
-        return _arrow("switch", node_name) if link % 2 else _arrow(node_name, "switch")
+            return self._tree_ends(link)
+        if self.kind == "dragonfly":
+            return self._dragonfly_ends(link)
+        return _directed(f"node {link // 2}", "switch", link)
+
+    def leads_around(self, link: int) -> bool:
+        """Whether a link connects the last node of a dimension with the first; a mesh has no such link."""
+        if self.kind not in ("torus", "mesh"):
+            return False
+        node, dim = divmod(link // 2, len(self.numbers))
+        size = self.numbers[dim]
+        return size > 2 and node // math.prod(self.numbers[:dim]) % size == size - 1
 
     def rows(self) -> list[tuple[str, Ints]]:
         """Return all links in rows, by level, dimension or kind, and direction: name and numbers of each."""
@@ -110,7 +129,7 @@ class TopologyShape:
         levels = len(self.numbers) // 3
         return tuple(self.numbers[i * levels : (i + 1) * levels] for i in range(3))
 
-    def _tree_link(self, link: int) -> str:
+    def _tree_ends(self, link: int) -> tuple[str, str]:
         downs, ups, cables = self.levels()
         level = self.class_of(link)
         link -= self.class_starts[level]
@@ -119,28 +138,30 @@ class TopologyShape:
         low, high = child % scale, child // scale
         parent = low + scale * (port % ups[level]) + scale * ups[level] * (high // downs[level])
         name = f"node {child}" if level == 0 else f"switch {level}.{child}"
-        ends = name, f"switch {level + 1}.{parent}"
-        cable = f" ({port // ups[level]})" if cables[level] > 1 else ""
-        return (_arrow(*ends[::-1]) if link % 2 else _arrow(*ends)) + cable
+        return _directed(name, f"switch {level + 1}.{parent}", link)
 
-    def _dragonfly_link(self, link: int) -> str:
-        groups, chassis, routers, _ = self.numbers
+    def _dragonfly_ends(self, link: int) -> tuple[str, str]:
+        groups, chassis, routers, nodes = self.numbers
 
         def name(group: int, one_chassis: int, router: int) -> str:
             return f"router {group}.{one_chassis}.{router}"
 
         number = self.class_of(link)
+        if number == 0:
+            at, router = divmod(link // 2 // nodes, routers)
+            return _directed(f"node {link // 2}", name(at // chassis, at % chassis, router), link)
         link -= self.class_starts[number]
         if number == 1:
             at, other = divmod(link, routers)
             (group, one), router = divmod(at // routers, chassis), at % routers
-            return _arrow(name(group, one, router), name(group, one, other))
+            return name(group, one, router), name(group, one, other)
         if number == 2:
             at, other = divmod(link, chassis)
             (group, router), one = divmod(at // chassis, routers), at % chassis
-            return _arrow(name(group, one, router), name(group, other, router))
-        return _arrow(f"group {link // groups}", f"group {link % groups}")
+            return name(group, one, router), name(group, other, router)
+        return f"group {link // groups}", f"group {link % groups}"
 
 
-def _arrow(a: str, b: str) -> str:
-    return f"{a} -> {b}"
+def _directed(low: str, high: str, link: int) -> tuple[str, str]:
+    """Return both ends; links with even numbers lead up."""
+    return (high, low) if link % 2 else (low, high)

@@ -211,6 +211,7 @@ def predict(
     links = {
         "links": simulated.hottest_links(),
         "link_map": simulated.link_map(),
+        "link_drawing": simulated.link_drawing(),
     }  # of the run with mean times
     mean_ns, interval = simulated.means()["time_ns"], simulated.drawn()
     waiting = {numbers[event]: times["waiting_ns"] for event, times in simulated.event_times().items()}

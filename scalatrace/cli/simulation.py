@@ -199,6 +199,13 @@ class Simulated:
         use = self._result.link_use
         return [] if use is None else link_map(use, self._result.time_ns)
 
+    def link_drawing(self) -> dict[str, Any] | None:
+        """Return the machine drawn with its loads, as the function of that name."""
+        from scalatrace.predict.engine.link_drawing import link_drawing
+
+        use = self._result.link_use
+        return None if use is None else link_drawing(use, self._simulator.program, self._result.time_ns)
+
     def drawn(self) -> dict[str, Any] | None:
         """Return the median of runs with drawn computation times, and the 95 % interval.
 

@@ -76,12 +76,22 @@ def test_links_that_are_busy_longest(trace: Path, capsys: pytest.CaptureFixture[
         (f"level {level}, {way}", 4 if level == 1 else 2) for level in (1, 2) for way in ("up", "down")
     ]
     assert max(row["most"] for row in rows) == pytest.approx(links[0]["busy"])
+    drawing = page["prediction"]["link_drawing"]
+    assert [name for *_, name, kind in drawing["vertices"] if kind == "node"] == [
+        f"node {i}" for i in range(4)
+    ]
+    assert len(drawing["lines"]) == 6
+    assert drawing["lines"][-1]["busy"] == pytest.approx(links[0]["busy"])
+    assert {(line["operation"], line["site"]) for line in drawing["lines"]} >= {
+        (links[0]["operation"], links[0]["site"])
+    }
     assert all(row["most"] == max(row["busy"]) for row in rows)
     assert main(["report", "a.st", "--platform", "tree.toml"]) == 0
     text = Path("report.html").read_text()
     assert "Links that are busy longest" in text
     assert text.count('aria-label="level ') == len(rows)
     assert links[0]["link"] in unescape(text)
+    assert text.count("<line ") == 6
     assert main(["report", "a.st", "--platform", "cluster"]) == 0
     assert "Links that are busy longest" not in Path("report.html").read_text()
 

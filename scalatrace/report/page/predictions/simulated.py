@@ -68,6 +68,7 @@ class PagePrediction:
         links: those that are busy longest in the run with mean times, as `simulate --json` has them; (): none
             is shared.
         link_map: rows of links with `name`, number `links`, shares of the run `busy`, and `most` of these.
+        link_drawing: the machine with the loads of its links; None: too large, or none is shared.
         scaling: of an extrapolated trace with its model: `ranks`, and `time_ns` and `means` of the run with
             the median time on as many ranks as each input and the result have.
         scaling_growth: in words from where to where, and exponents of the number of ranks with which the
@@ -100,6 +101,7 @@ class PagePrediction:
     scaling_growth: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
     links: tuple[Mapping[str, Any], ...] = ()
     link_map: tuple[Mapping[str, Any], ...] = ()
+    link_drawing: Mapping[str, Any] | None = None
 
     @classmethod
     def of(
@@ -115,7 +117,7 @@ class PagePrediction:
 
         Args:
             facts: as `simulate --json` prints them; with `drawn`, `mean_ns`, `seed`, `tolerance`, `means`,
-                `machine`, `links`, `link_map` and `scaling` if they are known.
+                `machine`, `links`, `link_map`, `link_drawing` and `scaling` if they are known.
             rows: those "operation" and "site".
             curves: parameter -> its `sweep`.
             nodes, mean_waiting, ranks: as the attributes; None, (): not known.
@@ -148,6 +150,7 @@ class PagePrediction:
             tuple(_scaling_growth(facts.get("scaling", ()))),
             tuple({**row, "call site": row["site"]} for row in facts.get("links", ())),
             tuple(facts.get("link_map", ())),
+            facts.get("link_drawing"),
         )
 
 
