@@ -30,6 +30,7 @@ class CallLog:
     Args:
         lines: rank and thread.
         max_calls: of each line that are wanted, from the first one on; None: all.
+        causes: note which process let the waits of each call end, too.
 
     Raises:
         LimitError: the calls are more than MAX_LOGGED_CALLS.
@@ -41,6 +42,7 @@ class CallLog:
         program: LoweredProgram,
         lines: Iterable[tuple[int, int]],
         max_calls: int | None = None,
+        causes: bool = False,
     ) -> None:
         further = [(stream.rank, stream.thread) for stream in program.threads.streams]
         self._processes = {(rank, 0): rank for rank in range(trace.nprocs)}
@@ -57,11 +59,20 @@ class CallLog:
             )
         self._places = np.concatenate(([0], np.cumsum(counts)))
         self._times = np.zeros((total, 2), dtype=np.int64)
+        self._causes = np.full((total, 4), -1, dtype=np.int64) if causes else None
 
     def receive(self, result: binding.EngineResult) -> None:
         """Let a run write the times here."""
         result.times_at = pointer(self._places, ctypes.c_int64)
         result.times = pointer(self._times, ctypes.c_int64)
+        if self._causes is not None:
+            result.causes = pointer(self._causes, ctypes.c_int64)
+
+    def causes_of(self, rank: int) -> Ints:
+        """Return [calls, 4]: node; process that let the last wait end, or -1; in which call; when, in ps."""
+        assert self._causes is not None
+        causes: Ints = self._causes[self._places[rank] : self._places[rank + 1]]
+        return causes
 
     def of(self, rank: int, thread: int = 0) -> Ints:
         """Return [calls, 2] beginning, after the computation before it, and end of each call, in ps."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.gather import PageOptions, TraceAggregates
+    from scalatrace.report.page.overview.causes import IdealRunFacts
     from scalatrace.report.page.predictions.simulated import PagePrediction
     from scalatrace.report.page.timeline import SimulateLines
     from scalatrace.trace.model.symbolic import SymbolicTrace
@@ -118,6 +119,10 @@ def _with_predictions(
 
     model = _model(args, traces)
     shown = [with_model(options, model, trace) if model else options for trace in traces]
+    shown = [
+        replace(each, ideal=ideal_run(trace))
+        for each, trace in track(list(zip(shown, traces, strict=True)), "following waits")
+    ]
     if args.platform is None:
         return shown
     from scalatrace.predict.platform import read_platform
@@ -228,6 +233,23 @@ def predict(
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
     ranks = rank_bins(Efficiency(tuple(trace.ranks), *simulated.rank_times()))
     return PagePrediction.of(facts, rows, curves, nodes, waiting, ranks), simulated.call_times
+
+
+def ideal_run(trace: Trace) -> IdealRunFacts | None:
+    """Return the run on a network that takes no time; None: the trace cannot be simulated."""
+    from scalatrace.predict.engine.root_causes import run_ideally
+    from scalatrace.report.page.overview.causes import IdealRunFacts
+    from scalatrace.report.page.tree import node_numbers
+    from scalatrace.trace.consistency.failed import repeatable
+
+    trace = repeatable(trace, keep_failed=True).without_phases
+    try:
+        run = run_ideally(trace)
+    except ScalatraceError:
+        return None
+    numbers = node_numbers(trace)
+    causes = [(row.rank, numbers[id(row.event)], row.waiting_ns, row.nranks) for row in run.causes]
+    return IdealRunFacts(run.time_ns, run.waiting_ns, causes, run.pairs, run.followed)
 
 
 def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, float]]:

@@ -283,6 +283,7 @@ class EngineResult(ctypes.Structure):
         ("executed", c_int64),
         ("times_at", _INT64),
         ("times", _INT64),
+        ("causes", _INT64),
         ("link_bytes", _DOUBLE),
         ("link_most", _DOUBLE),
         ("link_node", _INT32),

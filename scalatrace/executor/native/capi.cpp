@@ -19,8 +19,15 @@ int failed(st_sim_result &result, const std::exception &error) {
 extern "C" int st_sim_run(const st_sim_program *program, const st_sim_platform *platform, st_sim_result *result,
                           int (*progress)(int64_t)) {
     try {
-        sim::Engine engine(*program, *platform, *result, progress);
-        return engine.run();
+        if (!result->times_at || !result->causes) {
+            sim::Engine engine(*program, *platform, *result, progress);
+            return engine.run();
+        }
+        sim::PathFinder path(program->nranks + program->nstreams);
+        sim::Engine engine(*program, *platform, *result, progress, &path);
+        const int status = engine.run();
+        if (status == ST_SIM_OK) path.write_causes(result->times_at, result->causes);
+        return status;
     } catch (const std::exception &error) {
         return failed(*result, error);
     }

@@ -296,6 +296,7 @@ void Engine::note_times(const Rank &rank, const int64_t *at) {
     if (place >= at[1]) return;
     result_.times[2 * place] = rank.computed;
     result_.times[2 * place + 1] = rank.clock.t;
+    if (result_.causes) result_.causes[4 * place] = rank.node;
 }
 
 /* Run the current call, or go on with it. False: the rank has to wait. */

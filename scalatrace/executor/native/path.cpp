@@ -36,6 +36,18 @@ void PathFinder::trace_back(int32_t rank, int64_t calls) {
     for (auto &hops : hops_) std::vector<Hop>().swap(hops);
 }
 
+void PathFinder::write_causes(const int64_t *at, int64_t *causes) const {
+    for (size_t rank = 0; rank < hops_.size(); ++rank) {
+        for (const Hop &hop : hops_[rank]) {
+            const int64_t place = at[rank] + hop.call;
+            if (place >= at[rank + 1]) break;
+            causes[4 * place + 1] = hop.origin.rank;
+            causes[4 * place + 2] = hop.origin.call;
+            causes[4 * place + 3] = hop.origin.at;
+        }
+    }
+}
+
 void PathFinder::add(int32_t rank, int64_t call, int32_t node, int64_t began, int64_t computed, int64_t ended,
                      int64_t *by_node) {
     std::vector<Stretch> &stretches = stretches_[rank];

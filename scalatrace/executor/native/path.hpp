@@ -32,6 +32,8 @@ class PathFinder {
     void hop(int32_t rank, int64_t call, const Origin &origin);
     /* Follow the hops back from the end of a rank. */
     void trace_back(int32_t rank, int64_t calls);
+    /* Write the origins into `causes` of a result, in which the calls of each rank begin at `at`. */
+    void write_causes(const int64_t *at, int64_t *causes) const;
     bool found() const { return found_; }
 
     /* Second run: a call of a rank, its node, and times when it began, after its computation, and when it ended. */

@@ -263,6 +263,9 @@ struct st_sim_result {
     /* [ranks and further threads + 1] where the calls of each begin in `times`, or NULL; not with `steady`. */
     const int64_t *times_at;
     int64_t *times; /* [calls][2] beginning, after the computation, and end (ps) of each call, in their order */
+    /* [calls][4], or NULL: node of each call; rank or thread that let the last of its waits end, -1: it did not wait;
+     * in which of its calls, and when (ps). */
+    int64_t *causes;
     /* [links] of the topology, or NULL: bytes of collective calls, and of all messages that are flows; the bytes of the
      * node that sends most of them; that node, -1: none. */
     double *link_bytes, *link_most;

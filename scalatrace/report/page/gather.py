@@ -13,6 +13,7 @@ from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Proven
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
+from scalatrace.report.page.overview.causes import IdealRunFacts, WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
@@ -42,6 +43,7 @@ class PageOptions:
         model: facts of the symbolic trace; None: it is not given.
         prediction: of a simulation, if there was one.
         simulate_lines: gives the times of calls in it; None: the time line has recorded ones only.
+        ideal: the run on a network that takes no time; None: not simulated.
     """
 
     ranks: tuple[int, ...] = ()
@@ -50,6 +52,7 @@ class PageOptions:
     model: ModelFacts | None = None
     prediction: PagePrediction | None = None
     simulate_lines: SimulateLines | None = None
+    ideal: IdealRunFacts | None = None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,7 @@ class TraceAggregates:
     summary: PageSummary
     basis: TimeBasis
     advice: tuple[Advice, ...]
+    causes: WaitCauses | None
     waits: tuple[WaitRow, ...]
     computing: tuple[Computing, ...]
     tree: PageTree
@@ -116,6 +120,7 @@ def gather(
         summary,
         basis,
         advice_of(summary, tree, sizes, basis, computing, prediction),
+        causes_of(trace, options.ideal, summary, numbers),
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,

@@ -36,7 +36,7 @@ __all__ = ["page", "rendered"]
 
 SCRIPTS = (
     "dom", "format", "tooltip", "theme", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts",
-    "fits", "lines", "prediction", "main",
+    "causes", "fits", "lines", "prediction", "main",
 )  # fmt: skip
 STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"

@@ -22,6 +22,7 @@ function start() {
     draw("matrix-view", (place) => new MatrixView(place, trace));
     draw("grid-view", gridView);
     draw("rank-view", rankView);
+    draw("cause-view", causeView);
     draw("size-view", sizeView);
     draw("delta-view", deltaView);
     draw("fit-view", fitView);

@@ -1,0 +1,170 @@
+"""Times of runs on several numbers of ranks, and their efficiencies as the POP centre of excellence defines them.
+
+    global efficiency        = parallel efficiency * computation scalability
+    parallel efficiency      = load balance * communication efficiency
+    communication efficiency = serialisation * transfer
+    serialisation            = largest computation of a rank / run time on a network that takes no time
+    transfer                 = run time on a network that takes no time / run time
+    computation scalability  = computation of all ranks in the smallest run / that in this one
+
+In weak scaling the computation of the smallest run counts as often as there are more ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+from scalatrace.errors import UsageError
+from scalatrace.operations import Category, operation
+from scalatrace.report.costs.efficiency import efficiency, run_time
+from scalatrace.report.costs.rows import by_node, whole_time
+from scalatrace.report.style import coarse, coarse_percent
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.oversubscription import oversubscription_note
+
+__all__ = ["ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "kind_of_scaling", "scaling_run"]
+
+MAX_STRONG, MIN_WEAK = 0.3, 0.7
+"""Exponents of the number of ranks with which the work of all ranks grows in strong and in weak scaling."""
+
+MESSAGES = (Category.SEND, Category.SENDRECV, Category.PERSISTENT)
+
+
+@dataclass(frozen=True)
+class ScalingRun:
+    """A run; times in ns.
+
+    Attributes:
+        run_time_ns: of the longest rank, else the mean.
+        compute_ns, comm_ns: means of the ranks.
+        most_compute_ns: the largest computation of a rank; None: not known.
+        sent: bytes that a rank sends, mean; None: not counted.
+        message_bytes: mean size of messages between two ranks; None: there are none.
+        ideal_ns: run time on a network that takes no time; None: it was not simulated.
+        shared_cores: why times contain waiting for cores; "": they do not.
+        program: with its arguments.
+    """
+
+    name: str
+    nranks: int
+    run_time_ns: float
+    compute_ns: float
+    comm_ns: float
+    most_compute_ns: float | None
+    sent: float | None
+    message_bytes: float | None
+    ideal_ns: float | None
+    shared_cores: str
+    program: str
+
+
+def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
+    """Return the times of a trace.
+
+    Raises:
+        UsageError: it has no times.
+    """
+    trace = trace.without_phases
+    total = whole_time(trace)
+    times = efficiency(trace, total)
+    time = run_time(trace, total, times)
+    if not time.ns:
+        raise UsageError(f"{name}: the trace has no times, so runs cannot be compared; record it with times")
+    n = len(trace.ranks)
+    sent = messages = 0.0
+    for row in by_node(trace, "op"):
+        sent += row.sent or 0.0
+        if operation(row.key[0]).category in MESSAGES:
+            messages += row.calls
+    nbytes = sum(row.sent or 0.0 for row in by_node(trace, "op") if operation(row.key[0]).category in MESSAGES)
+    return ScalingRun(
+        name,
+        trace.nprocs,
+        time.ns,
+        (total.compute_ns or 0.0) / n,
+        (total.comm_ns or 0.0) / n,
+        None if times is None else float(times.compute_ns.max()),
+        sent / n,
+        nbytes / messages if messages and nbytes else None,
+        ideal_ns,
+        oversubscription_note(trace.meta),
+        trace.meta.get("program", ""),
+    )
+
+
+def check_sizes(runs: Sequence[ScalingRun]) -> None:
+    """Raise UsageError unless there are two runs or more, each on another number of ranks."""
+    for before, run in zip(runs, runs[1:], strict=False):
+        if before.nranks == run.nranks:
+            raise UsageError(
+                f"{before.name} and {run.name} both have {run.nranks} ranks: give one run of each number of "
+                "ranks; scalatrace regress compares runs of one number"
+            )
+
+
+def efficiency_rows(runs: Sequence[ScalingRun], weak: bool) -> list[dict[str, float | None]]:
+    """Return the efficiencies of each run, speed-up included; None: not known.
+
+    Args:
+        runs: ascending by ranks. The first one is the base.
+    """
+    first = runs[0]
+    rows = []
+    for run in runs:
+        factor = run.nranks / first.nranks
+        parallel = run.compute_ns / run.run_time_ns
+        scalability = first.compute_ns / run.compute_ns * (1 if weak else 1 / factor) if run.compute_ns else None
+        balance = communication = serialisation = transfer = None
+        if run.most_compute_ns:
+            balance = run.compute_ns / run.most_compute_ns
+            communication = run.most_compute_ns / run.run_time_ns
+            if run.ideal_ns:
+                serialisation = min(run.most_compute_ns / run.ideal_ns, 1.0)
+                transfer = run.ideal_ns / run.run_time_ns
+        speedup = first.run_time_ns / run.run_time_ns * (factor if weak else 1)
+        rows.append({
+            "ranks": run.nranks,
+            "run_time_ns": run.run_time_ns,
+            "speedup": speedup,
+            "efficiency": speedup / factor,
+            "global_efficiency": None if scalability is None else parallel * scalability,
+            "parallel_efficiency": parallel,
+            "load_balance": balance,
+            "communication_efficiency": communication,
+            "serialisation": serialisation,
+            "transfer": transfer,
+            "computation_scalability": scalability,
+        })  # fmt: skip
+    return rows
+
+
+@dataclass(frozen=True)
+class ScalingKind:
+    """Whether the work of all ranks stays (strong scaling) or grows with them (weak scaling).
+
+    Attributes:
+        name: "strong", "weak", or "" if neither is clear.
+        reason: what says so.
+    """
+
+    name: str
+    reason: str
+
+
+def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
+    """Judge by the computation of all ranks; where ranks shared cores, by the sizes of messages."""
+    first, last = runs[0], runs[-1]
+    shared = any(run.shared_cores for run in runs)
+    growth = log(last.nranks / first.nranks)
+    if not shared and first.compute_ns > 0 and last.compute_ns > 0:
+        power = log(last.compute_ns * last.nranks / (first.compute_ns * first.nranks)) / growth
+        name = "strong" if power < MAX_STRONG else "weak" if power > MIN_WEAK else ""
+        return ScalingKind(name, f"the computation of all ranks grows as P^{coarse(power):g}")
+    if first.message_bytes and last.message_bytes:
+        power = log(last.message_bytes / first.message_bytes) / growth
+        name = "weak" if abs(power) < 0.1 else "strong" if power < 0 else ""
+        change = coarse_percent(last.message_bytes / first.message_bytes)
+        return ScalingKind(name, f"messages of the largest run have {change} of the size in the smallest")
+    return ScalingKind("", "neither computation nor messages say so")

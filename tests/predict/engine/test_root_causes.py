@@ -1,0 +1,87 @@
+"""Waits of ranks, divided between the computation of others that they wait for."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from scalatrace import Trace
+from scalatrace.predict.engine import root_causes
+from scalatrace.predict.engine.root_causes import IDEAL, run_ideally
+from scalatrace.predict.engine.simulate import SimulationDeadlockError, Simulator
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
+from support.builder import Builder, Comm, To
+from support.lowered import on
+from support.random_loops import both, loops
+
+
+def chain() -> Trace:
+    """Rank 0 computes 100 ns and sends to rank 1, which computes 10 and 50 ns and sends to rank 2."""
+    b = Builder(3)
+    previous, following = To(Encoding.RELATIVE, Vec(-1)), To(Encoding.RELATIVE, Vec(1))
+    return b.of(
+        b.event("Pcontrol", repeat=on({0: 1}), level=1, compute=Histogram.of(100)),
+        b.event("Pcontrol", repeat=on({1: 1}), level=1, compute=Histogram.of(10)),
+        b.event("Recv", repeat=on({1: 1}), source=previous, **both(8)),
+        b.event("Pcontrol", repeat=on({1: 1}), level=2, compute=Histogram.of(50)),
+        b.event("Send", repeat=on({0: 1}), dest=following, **both(8)),
+        b.event("Send", repeat=on({1: 1}), dest=following, **both(8)),
+        b.event("Recv", repeat=on({2: 1}), source=previous, **both(8)),
+        every=True,
+    )
+
+
+def test_a_chain_of_waits_leads_to_its_first_cause() -> None:
+    run = run_ideally(chain())
+    assert run.time_ns == 150
+    assert run.waiting_ns == (0, 90, 150)
+    # Rank 1 waits 90 ns for rank 0; rank 2 waits 50 ns for rank 1, and 100 ns for rank 0.
+    assert [(row.rank, row.waiting_ns, row.nranks) for row in run.causes] == [(0, 190, 2), (1, 50, 1)]
+    assert set(run.pairs) == {(2, 0, 100), (1, 0, 90), (2, 1, 50)}
+    assert run.followed == 1
+
+
+def test_only_what_lies_within_the_wait_counts() -> None:
+    """At a barrier all wait for the rank that computes longest, and only for as long as they wait."""
+    b = Builder(4)
+    pauses = [
+        b.event("Pcontrol", repeat=on({rank: 1}), level=1, compute=Histogram.of(100 * rank))
+        for rank in range(4)
+    ]
+    run = run_ideally(b.of(b.loop(5, *pauses, b.event("Barrier", comm=Comm())), every=True))
+    assert run.waiting_ns == (1500, 1000, 500, 0)
+    assert [(row.rank, row.waiting_ns, row.nranks) for row in run.causes] == [(3, 3000, 3)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(trace=loops())
+def test_all_waiting_has_causes(trace: Trace) -> None:
+    try:
+        plain = Simulator(trace).run(IDEAL)
+    except SimulationDeadlockError:
+        return
+    run = run_ideally(trace)
+    assert run.time_ns == plain.time_ns
+    by_waiter = [0.0] * trace.nprocs
+    for waiter, _, ns in run.pairs:
+        assert ns > 0
+        by_waiter[waiter] += ns
+    assert by_waiter == pytest.approx(list(run.waiting_ns), abs=1e-6)
+    assert sum(row.waiting_ns for row in run.causes) == pytest.approx(sum(run.waiting_ns), abs=1e-6)
+
+
+def test_many_calls_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root_causes, "MAX_CALLS", 3)
+    run = run_ideally(chain())
+    assert run.waiting_ns == (0, 90, 150)
+    assert run.causes == ()
+    assert run.followed == 0
+
+
+def test_the_longest_waits_are_followed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root_causes, "MAX_STEPS", 1)
+    run = run_ideally(chain())
+    assert {waiter for waiter, *_ in run.pairs} == {2}
+    assert run.followed == pytest.approx(150 / 240)
