@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,18 +45,21 @@ def load_named_any(path: str, limit_s: float, args: argparse.Namespace) -> Trace
     return SiteNames.of(trace, path, limit_s).trace(trace)
 
 
-def load_named_alike(paths: tuple[str, str], limit_s: float, args: argparse.Namespace) -> tuple[Trace, Trace]:
-    """Return two traces for a comparison; where equal frames would get other names, both keep offsets.
+def load_named_alike(paths: Sequence[str], limit_s: float, args: argparse.Namespace) -> list[Trace]:
+    """Return traces for a comparison; where equal frames would get other names, all keep offsets.
 
     Args:
         args: of `sizes.add_sizes`, for formulas.
     """
     traces = read_traces(paths, args)
-    left, right = (SiteNames.of(trace, path, limit_s) for trace, path in zip(traces, paths, strict=True))
-    shared_natives = left.natives & right.natives
-    if any(left.known.get(text, text) != right.known.get(text, text) for text in shared_natives):
-        return traces[0], traces[1]
-    return left.trace(traces[0]), right.trace(traces[1])
+    names = [SiteNames.of(trace, path, limit_s) for trace, path in zip(traces, paths, strict=True)]
+    known: dict[str, str] = {}
+    for each in names:
+        for text in each.natives:
+            name = each.known.get(text, text)
+            if known.setdefault(text, name) != name:
+                return list(traces)
+    return [each.trace(trace) for each, trace in zip(names, traces, strict=True)]
 
 
 class SiteNames:

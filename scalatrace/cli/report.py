@@ -1,9 +1,13 @@
-"""Make one HTML page of a trace, or of two side by side. It needs no network: style and scripts are in it.
+"""Make one HTML page of a trace, of two side by side, or of runs on several numbers of ranks.
 
-It shows efficiencies and what to look at next, the loop tree with source lines, a flame graph, patterns of
-communication, a time line of some ranks, the communication matrix, groups of ranks, and histograms.
-Of extrapolated traces it shows the formulas; with --model also the fitted times. With --platform it simulates
-the traces on that machine, and shows predicted times, the longest path and its sensitivity."""
+It needs no network: style and scripts are in it. It shows the result of the run and for whom ranks wait,
+what to look at next, the loop tree with source lines, a flame graph, patterns of communication, a time line
+of some ranks, the communication matrix, groups of ranks, and histograms. Of extrapolated traces it shows the
+formulas; with --model also the fitted times. With --platform it simulates the traces on that machine, and
+shows predicted times, the longest path and its sensitivity.
+
+Of three or more traces, or of two with --scaling, it shows speed-up, efficiencies over the ranks, how the
+time of each call site grows, and what takes most time on more ranks."""
 
 from __future__ import annotations
 
@@ -38,7 +42,8 @@ EXAMPLE = (
     "  scalatrace report before.st after.st -o both.html --open\n"
     "  scalatrace report stencil.st --ranks 0-7,12 --window 0.5-0.6\n"
     "  scalatrace report big.st --model stencil.stx\n"
-    "  scalatrace report stencil.st --platform cluster"
+    "  scalatrace report stencil.st --platform cluster\n"
+    "  scalatrace report run.8.st run.16.st run.32.st -o scaling.html"
 )
 
 
@@ -46,7 +51,28 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     add_sizes(parser)
-    parser.add_argument("other", nargs="?", help="trace file to compare it with")
+    parser.add_argument(
+        "others",
+        nargs="*",
+        metavar="trace",
+        help="another trace to compare it with, or runs on more ranks",
+    )
+    parser.add_argument(
+        "--scaling",
+        action="store_true",
+        help="also of two traces: runs on several numbers of ranks",
+    )
+    work = parser.add_mutually_exclusive_group()
+    work.add_argument(
+        "--weak", action="store_true", default=None, help="several runs: the work of each rank is the same"
+    )
+    work.add_argument(
+        "--strong",
+        dest="weak",
+        action="store_false",
+        default=None,
+        help="several runs: the work of all ranks is the same",
+    )
     parser.add_argument("-o", "--output", default="report.html", metavar="FILE", help="default: report.html")
     parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--ranks", metavar="RANKS", help="time line: these ranks, such as 0-7,12")
@@ -70,6 +96,10 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.json:
         check_output(args.output, "-o")
+    if len(args.others) > 1 or args.scaling:
+        return _report_scaling(args)
+    if args.weak is not None:
+        raise UsageError("--weak and --strong are of several runs: give more traces, or --scaling")
     aggregates, comparison = _gather_aggregates(args)
     if args.json:
         print_json(
@@ -79,12 +109,45 @@ def run(args: argparse.Namespace) -> int:
             }
         )
         return 0
-    written = write_file(args.output, page(aggregates, comparison).encode("utf-8", "replace"))
+    _write(args, page(aggregates, comparison))
+    return 0
+
+
+def _write(args: argparse.Namespace, text: str) -> None:
+    written = write_file(args.output, text.encode("utf-8", "replace"))
     print(f"{args.output}: {written:,} bytes")
     if args.open:
         import webbrowser
 
         webbrowser.open(Path(args.output).absolute().as_uri())
+
+
+def _report_scaling(args: argparse.Namespace) -> int:
+    """Make the page of runs on several numbers of ranks."""
+    from dataclasses import asdict
+
+    from scalatrace.report.page.scaling import scaling_of, scaling_page
+    from scalatrace.report.scaling.growth import times_of_sites
+    from scalatrace.report.scaling.runs import scaling_run
+
+    paths = [args.trace, *args.others]
+    if len(paths) < 2:
+        raise UsageError("--scaling needs two traces or more")
+    for option in ("ranks", "window", "model", "platform"):
+        if getattr(args, option) is not None:
+            raise UsageError(f"--{option} is of the page of one or two traces, not of several runs")
+    runs, times = [], []
+    for path, trace in zip(paths, load_named_alike(paths, args.names, args), strict=True):
+        ideal = ideal_run(trace)
+        runs.append(scaling_run(trace, path, None if ideal is None else ideal.time_ns))
+        times.append(times_of_sites(trace))
+    scaling = scaling_of(runs, times, args.weak)
+    if args.json:
+        print_json(asdict(scaling))
+        return 0
+    _write(args, scaling_page(scaling))
+    for sentence in scaling.sentences:
+        print(sentence)
     return 0
 
 
@@ -92,11 +155,11 @@ def _gather_aggregates(args: argparse.Namespace) -> tuple[list[TraceAggregates],
     from scalatrace.report.page.comparison import comparison_of
     from scalatrace.report.page.gather import gather
 
-    paths = [args.trace] if args.other is None else [args.trace, args.other]
+    paths = [args.trace, *args.others]
     if len(paths) == 1:
         traces = [load_named(args.trace, args.names, args)]
     else:
-        traces = list(load_named_alike((args.trace, args.other), args.names, args))
+        traces = load_named_alike(paths, args.names, args)
     shown = _with_predictions(args, _options(args), traces)
     aggregates = [
         gather(trace, path, os.path.getsize(path), options)

@@ -1,4 +1,4 @@
-"""How the time of each call site, and the computation before it, grows with the ranks, and what dominates beyond."""
+"""How times of call sites and of computation grow with the ranks, and what dominates beyond the runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scalatrace.stats.interval_width import is_vague
 from scalatrace.stats.normal_form import fit_normal_form
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["IN_MPI", "COMPUTATION", "GrowingTime", "growing_times", "times_of_sites"]
+__all__ = ["COMPUTATION", "IN_MPI", "GrowingTime", "growing_times", "times_of_sites"]
 
 IN_MPI, COMPUTATION = "in MPI", "computation before"
 
@@ -76,15 +76,22 @@ def times_of_sites(trace: Trace) -> dict[Key, float]:
     return times
 
 
-def growing_times(ranks: Sequence[int], times: Sequence[Mapping[Key, float]]) -> tuple[list[GrowingTime], int]:
+def growing_times(
+    ranks: Sequence[int], times: Sequence[Mapping[Key, float]], usable: Sequence[bool]
+) -> tuple[list[GrowingTime], int]:
     """Return the times that count, those that are largest beyond the runs first, and how many are not listed.
 
     Args:
         ranks: of the runs, ascending.
         times: of each run, as `times_of_sites`.
+        usable: whether laws are fitted to a run: not where ranks waited for cores.
     """
     keys = dict.fromkeys(key for of_run in times for key in of_run)
-    fitted = {key: _fit(ranks, [of_run.get(key, 0.0) for of_run in times]) for key in keys}
+    fits = [(n, of_run) for n, of_run, fit in zip(ranks, times, usable, strict=True) if fit]
+    fitted = {
+        key: _fit([(n, of_run.get(key, 0.0)) for n, of_run in fits], [f * ranks[-1] for f in FACTORS])
+        for key in keys
+    }
     totals = [sum(of_run.values()) or 1.0 for of_run in times]
     beyond = [sum(law[2][i][0] for law in fitted.values() if law) or 1.0 for i in range(len(FACTORS))]
     rows = []
@@ -95,7 +102,10 @@ def growing_times(ranks: Sequence[int], times: Sequence[Mapping[Key, float]]) ->
             PredictedTime(factor * ranks[-1], value, low, high, is_vague(low, high), value / whole)
             for factor, (value, low, high), whole in zip(FACTORS, predicted, beyond, strict=False)
         )
-        shares = [*(each / total for each, total in zip(ns, totals, strict=True)), *(each.share for each in shown)]
+        shares = [
+            *(each / total for each, total in zip(ns, totals, strict=True)),
+            *(each.share for each in shown),
+        ]
         if max(shares) >= MIN_SHARE:
             rows.append(GrowingTime(*key, ns, formula, error, shown))
     rows.sort(key=lambda row: -(row.predicted[-1].ns if row.predicted else row.ns[-1]))
@@ -103,13 +113,12 @@ def growing_times(ranks: Sequence[int], times: Sequence[Mapping[Key, float]]) ->
 
 
 def _fit(
-    ranks: Sequence[int], values: Sequence[float]
+    points: Sequence[tuple[int, float]], targets: Sequence[int]
 ) -> tuple[str, float, list[tuple[float, float, float]]] | None:
-    """Return formula, error, and values with intervals at FACTORS; None: too few runs have the time."""
-    known = [(n, value) for n, value in zip(ranks, values, strict=True) if value > 0]
+    """Return formula, error, and values with intervals at targets; None: too few runs have the time."""
+    known = [(n, value) for n, value in points if value > 0]
     if len(known) < MIN_SIZES:
         return None
     curve = fit_normal_form(Points.of([n for n, _ in known], [value for _, value in known]))
-    scales = [factor * ranks[-1] for factor in FACTORS]
     error = max(abs(curve.predict(n) / value - 1) for n, value in known)
-    return curve.formula, error, [(curve.predict(scale), *curve.interval(scale)) for scale in scales]
+    return curve.formula, error, [(curve.predict(n), *curve.interval(n)) for n in targets]

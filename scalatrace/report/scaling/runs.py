@@ -1,4 +1,4 @@
-"""Times of runs on several numbers of ranks, and their efficiencies as the POP centre of excellence defines them.
+"""Times of runs on several numbers of ranks, and efficiencies as the POP centre of excellence defines them.
 
     global efficiency        = parallel efficiency * computation scalability
     parallel efficiency      = load balance * communication efficiency
@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import log
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.operations import Category, operation
 from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.rows import by_node, whole_time
@@ -40,8 +41,7 @@ class ScalingRun:
         run_time_ns: of the longest rank, else the mean.
         compute_ns, comm_ns: means of the ranks.
         most_compute_ns: the largest computation of a rank; None: not known.
-        sent: bytes that a rank sends, mean; None: not counted.
-        message_bytes: mean size of messages between two ranks; None: there are none.
+        message_bytes: mean size of messages between two ranks; None: there are none, or not counted.
         ideal_ns: run time on a network that takes no time; None: it was not simulated.
         shared_cores: why times contain waiting for cores; "": they do not.
         program: with its arguments.
@@ -53,7 +53,6 @@ class ScalingRun:
     compute_ns: float
     comm_ns: float
     most_compute_ns: float | None
-    sent: float | None
     message_bytes: float | None
     ideal_ns: float | None
     shared_cores: str
@@ -73,12 +72,6 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
     if not time.ns:
         raise UsageError(f"{name}: the trace has no times, so runs cannot be compared; record it with times")
     n = len(trace.ranks)
-    sent = messages = 0.0
-    for row in by_node(trace, "op"):
-        sent += row.sent or 0.0
-        if operation(row.key[0]).category in MESSAGES:
-            messages += row.calls
-    nbytes = sum(row.sent or 0.0 for row in by_node(trace, "op") if operation(row.key[0]).category in MESSAGES)
     return ScalingRun(
         name,
         trace.nprocs,
@@ -86,17 +79,25 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
         (total.compute_ns or 0.0) / n,
         (total.comm_ns or 0.0) / n,
         None if times is None else float(times.compute_ns.max()),
-        sent / n,
-        nbytes / messages if messages and nbytes else None,
+        _mean_message(trace),
         ideal_ns,
         oversubscription_note(trace.meta),
         trace.meta.get("program", ""),
     )
 
 
+def _mean_message(trace: Trace) -> float | None:
+    try:
+        rows = [row for row in by_node(trace, "op") if operation(row.key[0]).category in MESSAGES]
+    except (LimitError, UsageError):
+        return None
+    calls, nbytes = sum(row.calls for row in rows), sum(row.sent or 0 for row in rows)
+    return nbytes / calls if calls and nbytes else None
+
+
 def check_sizes(runs: Sequence[ScalingRun]) -> None:
     """Raise UsageError unless there are two runs or more, each on another number of ranks."""
-    for before, run in zip(runs, runs[1:], strict=False):
+    for before, run in pairwise(runs):
         if before.nranks == run.nranks:
             raise UsageError(
                 f"{before.name} and {run.name} both have {run.nranks} ranks: give one run of each number of "
@@ -115,7 +116,9 @@ def efficiency_rows(runs: Sequence[ScalingRun], weak: bool) -> list[dict[str, fl
     for run in runs:
         factor = run.nranks / first.nranks
         parallel = run.compute_ns / run.run_time_ns
-        scalability = first.compute_ns / run.compute_ns * (1 if weak else 1 / factor) if run.compute_ns else None
+        scalability = (
+            first.compute_ns / run.compute_ns * (1 if weak else 1 / factor) if run.compute_ns else None
+        )
         balance = communication = serialisation = transfer = None
         if run.most_compute_ns:
             balance = run.compute_ns / run.most_compute_ns

@@ -1,0 +1,145 @@
+"""The page of runs on several numbers of ranks: speed-up, efficiencies, growth, and what dominates beyond."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from scalatrace.report.page.page import rendered
+from scalatrace.report.scaling.growth import COMPUTATION, GrowingTime, growing_times
+from scalatrace.report.scaling.runs import (
+    ScalingKind,
+    ScalingRun,
+    check_sizes,
+    efficiency_rows,
+    kind_of_scaling,
+)
+from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number
+from scalatrace.trace.model.callsite import short_frame
+
+__all__ = ["Scaling", "scaling_of", "scaling_page"]
+
+SCRIPTS = ("dom", "format", "tooltip", "theme", "lines", "scaling")
+
+FACTORS_OF_EFFICIENCY = (
+    ("load_balance", "serialisation", "transfer", "computation_scalability"),
+    ("load_balance", "communication_efficiency", "computation_scalability"),
+    ("parallel_efficiency", "computation_scalability"),
+    ("parallel_efficiency",),
+)
+"""Factors whose product is the efficiency: as far divided as they are known."""
+
+NAMES = {
+    "parallel_efficiency": "parallel efficiency",
+    "load_balance": "load balance",
+    "communication_efficiency": "communication efficiency",
+    "serialisation": "serialisation",
+    "transfer": "transfer",
+    "computation_scalability": "computation scalability",
+}
+
+FALLS = 0.98
+"""Ratio of an efficiency to that of the smallest run up to which it has fallen."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Runs on several numbers of ranks.
+
+    Attributes:
+        efficiencies: a row for each run, as `efficiency_rows`.
+        growth: times of call sites and computations that count; `hidden` more do not.
+        predicted_ranks: numbers of ranks of the predicted times; (): too few runs.
+        sentences: the result, and what dominates beyond.
+    """
+
+    runs: tuple[ScalingRun, ...]
+    kind: ScalingKind
+    efficiencies: tuple[dict[str, float | None], ...]
+    growth: tuple[GrowingTime, ...]
+    hidden: int
+    predicted_ranks: tuple[int, ...]
+    sentences: tuple[str, ...]
+
+
+def scaling_of(
+    runs: Sequence[ScalingRun],
+    times: Sequence[Mapping[tuple[str, str, str], float]],
+    weak: bool | None = None,
+) -> Scaling:
+    """Compare runs.
+
+    Args:
+        times: of each run, as `times_of_sites`.
+        weak: the work of a rank is the same in all runs; None: judged.
+
+    Raises:
+        UsageError: two runs have the same number of ranks.
+    """
+    order = sorted(range(len(runs)), key=lambda i: runs[i].nranks)
+    runs, times = [runs[i] for i in order], [times[i] for i in order]
+    check_sizes(runs)
+    kind = kind_of_scaling(runs) if weak is None else ScalingKind("weak" if weak else "strong", "as given")
+    rows = efficiency_rows(runs, kind.name == "weak")
+    usable = [not run.shared_cores for run in runs]
+    growth, hidden = growing_times([run.nranks for run in runs], times, usable)
+    predicted = next((row.predicted for row in growth if row.predicted), ())
+    sentences = [_result(runs, rows, kind), *_beyond(growth)]
+    return Scaling(
+        tuple(runs), kind, tuple(rows), tuple(growth), hidden, tuple(each.nranks for each in predicted),
+        tuple(sentences),
+    )  # fmt: skip
+
+
+def scaling_page(scaling: Scaling) -> str:
+    """Return the page."""
+    data = {"efficiencies": scaling.efficiencies, "growth": [asdict(row) for row in scaling.growth[:8]],
+            "ranks": [run.nranks for run in scaling.runs], "weak": scaling.kind.name == "weak"}  # fmt: skip
+    return rendered("scaling.html", SCRIPTS, data, {"s": asdict(scaling), "names": NAMES})
+
+
+def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None]], kind: ScalingKind) -> str:
+    """Return speed-up and the factor that limits it, in one sentence."""
+    first, last = runs[0], runs[-1]
+    times = f"{coarse_duration(first.run_time_ns)} to {coarse_duration(last.run_time_ns)}"
+    speedup, efficiency = (rows[-1][name] or 0.0 for name in ("speedup", "efficiency"))
+    scaled = "scaled speed-up" if kind.name == "weak" else "speed-up"
+    text = (
+        f"From {number(first.nranks)} to {number(last.nranks)} ranks the run time goes from {times}: "
+        f"{scaled} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
+        f"efficiency {coarse_percent(efficiency)}."
+    )
+    losses = _losses(rows)
+    if not losses:
+        return text
+    name = losses[0]
+    before, now = (coarse_percent(rows[i][name] or 0.0) for i in (0, -1))
+    return f"{text} Most is lost by {NAMES[name]}: {before} before, {now} now."
+
+
+def _losses(rows: Sequence[Mapping[str, float | None]]) -> list[str]:
+    """Return the factors of the efficiency that fell, most first, over those of the smallest run."""
+    known = {name for name in NAMES if rows[0][name] and rows[-1][name] is not None}
+    names = next(names for names in FACTORS_OF_EFFICIENCY if known.issuperset(names) or len(names) == 1)
+    ratios = {name: (rows[-1][name] or 0.0) / (rows[0][name] or 1.0) for name in names if name in known}
+    return sorted((name for name in ratios if ratios[name] < FALLS), key=lambda name: ratios[name])
+
+
+def _beyond(growth: Sequence[GrowingTime]) -> list[str]:
+    """Return what takes most time on the most ranks that are predicted."""
+    if not growth or not growth[0].predicted:
+        return []
+    row, far = growth[0], growth[0].predicted[-1]
+    place = f"the {COMPUTATION[:-7]} before {row.op}" if row.kind == COMPUTATION else row.op
+    time = (
+        f"{coarse_duration(far.low_ns)} to {coarse_duration(far.high_ns)}"
+        if far.vague and far.high_ns != float("inf")
+        else coarse_duration(far.ns)
+        if not far.vague
+        else f"{coarse_duration(far.low_ns)} or more"
+    )
+    site = f" {short_frame(row.site)}" if row.site else ""
+    return [
+        f"On {number(far.nranks)} ranks, {place}{site} would take most: {time} of a rank, "
+        f"{coarse_percent(far.share)} of all predicted time."
+    ]

@@ -1,0 +1,158 @@
+"""Runs on several numbers of ranks: efficiencies, kind of scaling, growth, and the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scalatrace import Trace, save
+from scalatrace.cli.dispatch import main
+from scalatrace.errors import UsageError
+from scalatrace.report.page.scaling import scaling_of, scaling_page
+from scalatrace.report.scaling.growth import COMPUTATION, IN_MPI
+from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling
+from scalatrace.trace.model.nodes import PredStats
+from scalatrace.trace.model.tables import RecordedStat
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
+from support.builder import Builder, Comm
+
+
+def run(nranks: int, compute_ns: float, comm_ns: float, most_ns: float, ideal_ns: float) -> ScalingRun:
+    total = compute_ns + comm_ns
+    return ScalingRun(f"{nranks}.st", nranks, total, compute_ns, comm_ns, most_ns, None, ideal_ns, "", "")
+
+
+STRONG = [run(n, 1600 / n, 20 + 2 * n, 1600 / n + 10, 1600 / n + 15) for n in (4, 8, 16)]
+WEAK = [run(n, 400, 20 * n, 410, 420) for n in (4, 8, 16)]
+
+
+def test_efficiencies_are_products() -> None:
+    for runs, weak in ((STRONG, False), (WEAK, True)):
+        for row in efficiency_rows(runs, weak):
+            known = {name: value or 0.0 for name, value in row.items()}
+            assert all(known.values())
+            communication = known["serialisation"] * known["transfer"]
+            assert known["communication_efficiency"] == pytest.approx(communication)
+            parallel = known["load_balance"] * communication
+            assert known["parallel_efficiency"] == pytest.approx(parallel)
+            assert known["global_efficiency"] == pytest.approx(parallel * known["computation_scalability"])
+    assert [row["speedup"] for row in efficiency_rows(STRONG, False)] == pytest.approx([
+        1, 428 / 236, 428 / 152
+    ])  # fmt: skip
+    weak_row = efficiency_rows(WEAK, True)[-1]
+    assert weak_row["efficiency"] == pytest.approx(480 / 720)
+    assert weak_row["speedup"] == pytest.approx(4 * 480 / 720)
+
+
+def test_the_kind_of_scaling_is_judged() -> None:
+    assert kind_of_scaling(STRONG).name == "strong"
+    assert kind_of_scaling(WEAK).name == "weak"
+    grows = [run(n, 1600 / n**0.5, 10, 500, 500) for n in (4, 16)]
+    assert kind_of_scaling(grows).name == ""
+    # Computation that contains waiting for cores says nothing; messages do.
+    shared = [replace(each, shared_cores="shared", message_bytes=800 / each.nranks) for each in WEAK]
+    assert kind_of_scaling(shared).name == "strong"
+    assert kind_of_scaling([replace(each, message_bytes=64.0) for each in shared]).name == "weak"
+
+
+def times(n: int) -> dict[tuple[str, str, str], float]:
+    return {
+        (IN_MPI, "Allreduce", "a.py:3"): 100.0 * n,
+        (COMPUTATION, "Allreduce", "a.py:3"): 16000.0 / n,
+        (IN_MPI, "Bcast", "a.py:1"): 0.1,
+    }
+
+
+def test_what_dominates_beyond_the_runs() -> None:
+    scaling = scaling_of(STRONG, [times(n) for n in (4, 8, 16)])
+    first, second = scaling.growth
+    assert (first.kind, first.op) == (IN_MPI, "Allreduce")
+    assert scaling.predicted_ranks == (32, 64, 256)
+    assert [each.ns for each in first.predicted] == pytest.approx([3200, 6400, 25600], rel=0.01)
+    assert [each.ns for each in second.predicted] == pytest.approx([500, 250, 62.5], rel=0.01)
+    assert scaling.hidden == 1
+    assert "On 256 ranks, Allreduce a.py:3 would take most" in scaling.sentences[1]
+    assert "Most is lost by transfer" in scaling.sentences[0]
+    assert scaling_page(scaling).count("<h2") == 5
+
+
+def test_runs_that_waited_for_cores_are_not_extended() -> None:
+    shared = [replace(each, shared_cores="shared") for each in STRONG]
+    scaling = scaling_of(shared, [times(n) for n in (4, 8, 16)])
+    assert scaling.predicted_ranks == ()
+    assert len(scaling.sentences) == 1
+    assert "Beyond the runs" not in scaling_page(scaling)
+
+
+def test_runs_come_in_any_order_but_once_for_each_size() -> None:
+    listed = [times(n) for n in (4, 8, 16)]
+    assert scaling_of(STRONG[::-1], listed[::-1]) == scaling_of(STRONG, listed)
+    with pytest.raises(UsageError, match="both have 8 ranks"):
+        scaling_of([*STRONG, replace(STRONG[1], name="again.st")], [*listed, times(8)])
+
+
+def recorded(nranks: int) -> Trace:
+    """Rank 0 computes twice as long as the others before each of ten barriers."""
+    b = Builder(nranks)
+    event = b.event("Barrier", comm=Comm(), at=("a.py:7:f",), compute=Histogram.of(64_000 // nranks))
+    waits = Histogram.of(1000)
+    stats = tuple(PredStats(pred, (event.stats[0].histograms[0], waits)) for pred in (0, 1))
+    trace = b.of(b.loop(10, replace(event, stats=stats)))
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
+    trace.preds.append((event.op, event.signature))
+    trace.load_between = True
+    trace.load = [Vec([16] + [0] * (nranks - 1)), Vec([0] * nranks)]
+    return trace
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for n in (2, 4, 8):
+        save(recorded(n), f"{n}.st")
+    assert main(["report", "8.st", "2.st", "4.st", "-o", "s.html"]) == 0
+    assert "From 2 to 8 ranks" in capsys.readouterr().out
+    assert "Efficiencies" in Path("s.html").read_text()
+    assert main(["report", "2.st", "4.st", "8.st", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [row["ranks"] for row in facts["efficiencies"]] == [2, 4, 8]
+    assert facts["kind"]["name"] == "strong"
+    assert all(0 < row["serialisation"] <= 1 for row in facts["efficiencies"])
+    assert main(["report", "2.st", "4.st", "--scaling", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+    assert main(["report", "2.st", "4.st", "8.st", "--weak", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == {"name": "weak", "reason": "as given"}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["a.st", "--scaling"], "two traces or more"),
+        (["a.st", "--weak"], "several runs"),
+        (["a.st", "a.st", "a.st"], "both have 4 ranks"),
+        (["a.st", "a.st", "a.st", "--platform", "cluster"], "--platform is of the page"),
+    ],
+)
+def test_wrong_use(
+    words: list[str],
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(recorded(4), "a.st")
+    assert main(["report", *words]) == 2
+    assert says in capsys.readouterr().err
+    assert not Path("report.html").exists()
