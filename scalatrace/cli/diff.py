@@ -68,7 +68,10 @@ def run(args: argparse.Namespace) -> int:
     differences = diff(left, right, ignored)
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
-        tables = {"computation": comparison.computation(), "comparison": comparison.plain()}
+        tables = {
+            "sentence": comparison.sentence(args.left, args.right), "differences": comparison.times(),
+            "computation": comparison.computation(), "comparison": comparison.plain(),
+        }  # fmt: skip
         print_json({**reporter.plain(), "total": comparison.total(), **tables})
     elif args.csv:
         print_csv(comparison.table, comparison.flat())

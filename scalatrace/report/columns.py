@@ -152,12 +152,14 @@ DIFFERENCES = CommandTable(
 )  # fmt: skip
 DIFFERENCES_OF_SITES = DIFFERENCES.without("left_compute_ns", "right_compute_ns")
 """Columns of the page."""
-COMPUTATION_DIFFERENCES = CommandTable(
-    "computation between two calls that differs",
+TIME_DIFFERENCES = CommandTable(
+    "computation between two calls, or call site, whose time differs",
     (
-        TableColumn("place", "computation before", "place"),
+        TableColumn("time", "time", meaning="computation, or that in calls of an operation"),
+        TableColumn("place", "place", "place"),
         TableColumn("left_ns", "-", "ns"),
         TableColumn("right_ns", "+", "ns"),
+        TableColumn("difference_ns", "difference", "ns"),
         TableColumn("time_ratio", "ratio", "ratio"),
         TableColumn("share_of_difference", "of difference", "share"),
     ),

@@ -209,10 +209,23 @@ def test_a_slower_computation_comes_first() -> None:
         "share_of_difference": 0.75,
     }  # fmt: skip
     shown = drawn(found)
-    assert "heat.py:39 (Waitall) then 30 (Barrier) in halo 400 ns 1.6 µs 4.00 75.0 %" in " ".join(
-        shown.split()
+    assert (
+        "computation heat.py:39 (Waitall) then 30 (Barrier) in halo 400 ns 1.6 µs 1.2 µs 4.00 75.0 %"
+        in " ".join(shown.split())
     )
-    assert shown.index("computation before") < shown.index("MPI time")
+    assert shown.index("of difference") < shown.index("MPI time")
+    assert [(row["time"], row["difference_ns"], row["share_of_difference"]) for row in found.times()] == [
+        ("computation", 1200, 0.75), ("in Barrier", 400, 0.25),
+    ]  # fmt: skip
+    assert found.sentence("a.st", "b.st") == (
+        "b.st is 400 ns slower (580 ns of a rank after 180 ns): 300 ns computation "
+        "heat.py:39 (Waitall) then 30 (Barrier) in halo; 100 ns in Barrier heat.py:30:halo."
+    )
+    backwards = ComparisonReporter(heat(compute_ns=400, inside_ns=150), heat(), "site", True, 20)
+    assert backwards.sentence("b.st", "a.st").startswith("a.st is 400 ns faster (180 ns of a rank after 580")
+    same = ComparisonReporter(heat(), heat(), "site", True, 20)
+    assert same.sentence("a", "b") == "b and a take the same time, 180 ns of a rank."
+    assert ComparisonReporter(heat(), heat(), "site", False, 20).sentence("a", "b") == ""
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
 
 
@@ -223,7 +236,8 @@ def test_totals_come_first() -> None:
         "time_ratio": pytest.approx(2320 / 720),
     }  # fmt: skip
     lines = [" ".join(line.split()) for line in drawn(found).splitlines() if line.strip(" ─")]
-    assert lines[:4] == [
+    assert lines[0].startswith("+ is 400 ns slower")
+    assert lines[1:5] == [
         "time of all ranks - + ratio", "total 720 ns 2.32 µs 3.22", "in MPI 280 ns 680 ns 2.43",
         "computation 440 ns 1.64 µs 3.73",
     ]  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from scalatrace.report.columns import STATS_OF_SITES
+from scalatrace.report.page import scaling
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import PageOptions, gather
@@ -87,7 +88,7 @@ def test_all_assets_are_in_the_page() -> None:
 
     folder = files("scalatrace.report.page") / "assets"
     kept = {path.name for path in folder.iterdir()}
-    assert {f"{name}.js" for name in {*SCRIPTS, *history.SCRIPTS}} == {
+    assert {f"{name}.js" for name in {*SCRIPTS, *history.SCRIPTS, *scaling.SCRIPTS}} == {
         name for name in kept if name.endswith(".js")
     }
     assert {f"{name}.css" for name in STYLES} == {name for name in kept if name.endswith(".css")}

@@ -12,8 +12,8 @@ from rich.text import Text
 from scalatrace.errors import LimitError
 from scalatrace.report.columns import (
     COMPARED_AMOUNTS,
-    COMPUTATION_DIFFERENCES,
     DIFFERENCES,
+    TIME_DIFFERENCES,
     TOTALS,
     WHOLE_TIMES,
 )
@@ -22,6 +22,7 @@ from scalatrace.report.costs.rows import KEYS, CostRow, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
+    coarse_duration,
     fit_columns,
     more_columns,
     text_table,
@@ -30,7 +31,14 @@ from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
 
 MIN_SHARE = 0.01
-"""Part of all differences of times from which on computation is printed."""
+"""Part of all differences of times from which on one is printed."""
+
+MAX_EQUAL = 0.01
+"""Difference of times, as a part of the longer one, up to which neither trace is called slower."""
+MAX_CAUSES, MOST = 3, 0.8
+"""Differences that the sentence names, and the part of the whole one from which on these are enough."""
+
+COMPUTATION = "computation"
 
 __all__ = ["ComparisonReporter", "flat_sides"]
 
@@ -89,13 +97,68 @@ class ComparisonReporter:
     def _has_totals(self) -> bool:
         return self.timed and all(row.comm_ns is not None for row in self.totals)
 
+    def times(self) -> list[dict[str, Any]]:
+        """Return computation and calls that take longer or shorter, with the columns of TIME_DIFFERENCES.
+
+        Times are those of all ranks, or of a rank where numbers of ranks differ. The largest differences
+        come first; shares are parts of all differences.
+        """
+        rows = [(COMPUTATION, pair.place, pair.left_ns, pair.right_ns) for pair in self.compared.computation]
+        for call in self.compared.calls if self.timed else ():
+            site = site_text(call.left_key[1], call.right_key[1]) if self.by == "site" else ""
+            rows.append((f"in {call.left_key[0]}", site, call.left.comm_ns, call.right.comm_ns))
+        listed = [self._time_row(*row) for row in rows]
+        whole = sum(abs(row["difference_ns"]) for row in listed)
+        differing = [row for row in listed if row["difference_ns"]]
+        differing.sort(key=lambda row: -abs(row["difference_ns"]))
+        return [{**row, "share_of_difference": abs(row["difference_ns"]) / whole} for row in differing]
+
+    def _time_row(
+        self, time: str, place: str, left_ns: float | None, right_ns: float | None
+    ) -> dict[str, Any]:
+        left, right = (left_ns or 0.0) / self._over(0), (right_ns or 0.0) / self._over(1)
+        return {
+            "time": time,
+            "place": place,
+            "left_ns": left,
+            "right_ns": right,
+            "difference_ns": right - left,
+            "time_ratio": right / left if left and right else None,
+        }
+
+    def sentence(self, left: str, right: str) -> str:
+        """Return which trace is slower and why, by their names; "": times are not compared or known.
+
+        Times are means of a rank. What is named makes up most of the difference, in its direction.
+        """
+        if not self._has_totals:
+            return ""
+        a, b = (_sum(row) / n for row, n in zip(self.totals, self.compared.ranks, strict=True))
+        if abs(b - a) <= MAX_EQUAL * max(a, b):
+            return f"{right} and {left} take the same time, {coarse_duration(a)} of a rank."
+        slower, sign = ("slower", 1) if b > a else ("faster", -1)
+        over = 1 if self.compared.ranks.differ else self.compared.ranks.left
+        causes, named = [], 0.0
+        for row in self.times():
+            ns = sign * row["difference_ns"] / over
+            if ns <= 0:
+                continue
+            causes.append(f"{coarse_duration(ns)} {row['time']} {row['place']}".rstrip())
+            named += ns
+            if len(causes) == MAX_CAUSES or named >= MOST * abs(b - a):
+                break
+        times = f"{coarse_duration(b)} of a rank after {coarse_duration(a)}"
+        return f"{right} is {coarse_duration(abs(b - a))} {slower} ({times}): {'; '.join(causes)}."
+
     def render(self, console: Console) -> None:
         """Print the tables: `-` is the left trace, `+` the right one."""
+        if sentence := self.sentence("-", "+"):
+            console.print(Text(sentence), soft_wrap=True)
         if self._has_totals:
             self._total(console)
         if self.note:
             console.print(Text(self.note, style=DIM), soft_wrap=True)
-        self._computation(console)
+        self._times(console)
         self._calls(console)
         if (ranks := self.compared.ranks).differ:
             text = f"numbers are those of a rank: {ranks.left} and {ranks.right} ranks are compared"
@@ -115,24 +178,15 @@ class ComparisonReporter:
             rows.append({"sum": name, "left_ns": left, "right_ns": right, "time_ratio": ratio})
         console.print(text_table(TOTALS.headed(sum=f"time of {whose}"), rows))
 
-    def _computation(self, console: Console) -> None:
-        """Print the computation that differs by a part of all differences that is worth a look."""
-        pairs = [pair for pair in self.compared.computation if pair.share >= MIN_SHARE][: self.limit]
-        if not pairs:
+    def _times(self, console: Console) -> None:
+        """Print the times that differ by a part of all differences that is worth a look."""
+        rows = [row for row in self.times() if row["share_of_difference"] >= MIN_SHARE]
+        if not rows:
             return
-        rows = (
-            {
-                "place": pair.place,
-                "left_ns": self._per_rank(pair.left_ns, 0),
-                "right_ns": self._per_rank(pair.right_ns, 1),
-                "time_ratio": pair.ratio,
-                "share_of_difference": pair.share,
-            }
-            for pair in pairs
-        )
-        console.print(text_table(COMPUTATION_DIFFERENCES, rows))
+        console.print(text_table(TIME_DIFFERENCES, rows[: self.limit]))
         text = "of difference: of all times that differ; a call that waits for slower computation is longer"
-        console.print(Text(text, style=DIM), soft_wrap=True)
+        more = f"; {len(rows) - self.limit} more differ" if len(rows) > self.limit else ""
+        console.print(Text(text + more, style=DIM), soft_wrap=True)
 
     def _calls(self, console: Console) -> None:
         pairs = self.compared.calls

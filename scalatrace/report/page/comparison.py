@@ -16,7 +16,7 @@ __all__ = ["LESS", "MORE", "NEITHER", "Comparison", "Figure", "change", "compari
 MAX_ROWS = 200
 
 MIN_SHARE = 0.001
-"""Part of all differences of times from which on computation is listed."""
+"""Part of all differences of times from which on one is listed."""
 
 LESS, MORE, NEITHER = -1, 1, 0
 """Which direction of a quantity is better."""
@@ -85,14 +85,16 @@ class Comparison:
     """Differences.
 
     Attributes:
-        computation: rows as in `diff --json`, the largest differences first.
+        sentence: which trace is slower, and why; "": not known.
+        times: rows with the columns of TIME_DIFFERENCES, the largest differences first.
         operations, sites: rows with the columns of DIFFERENCES, likewise.
         ranks: numbers of ranks if they differ; then all amounts are per rank.
         note: why there are none.
     """
 
     figures: tuple[Figure, ...]
-    computation: tuple[dict[str, Any], ...]
+    sentence: str
+    times: tuple[dict[str, Any], ...]
     operations: tuple[dict[str, Any], ...]
     sites: tuple[dict[str, Any], ...]
     ranks: tuple[int, int] | None
@@ -106,7 +108,8 @@ def comparison_of(left: Trace, right: Trace, summaries: tuple[PageSummary, PageS
     over = (ranks.left, ranks.right) if ranks.differ else (1, 1)
     return Comparison(
         tuple(_figure(quantity, *summaries) for quantity in QUANTITIES),
-        _rows([row for row in by_site.computation() if row["share_of_difference"] >= MIN_SHARE], over),
+        by_site.sentence("A", "B"),
+        tuple(_times(by_site)),
         tuple(_calls(by_op.plain(), over)),
         tuple(_calls(by_site.plain(), over)),
         (ranks.left, ranks.right) if ranks.differ else None,
@@ -133,6 +136,12 @@ def _rows(rows: list[dict[str, Any]], over: tuple[int, int]) -> tuple[dict[str, 
         }
         for row in rows[:MAX_ROWS]
     )
+
+
+def _times(compared: ComparisonReporter) -> Iterator[dict[str, Any]]:
+    for row in compared.times()[:MAX_ROWS]:
+        if row["share_of_difference"] >= MIN_SHARE:
+            yield {**row, "row_class": "", "classes": {"time_ratio": change(row["time_ratio"], LESS)}}
 
 
 def _calls(rows: list[dict[str, Any]], over: tuple[int, int]) -> Iterator[dict[str, Any]]:

@@ -20,7 +20,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from scalatrace.escapes import clean
-from scalatrace.report.columns import DIFFERENCES_OF_SITES, STATS_OF_SITES
+from scalatrace.report.columns import DIFFERENCES_OF_SITES, STATS_OF_SITES, TIME_DIFFERENCES
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.filters import FILTERS
 from scalatrace.report.page.gather import TraceAggregates
@@ -64,6 +64,7 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
             "predicted": PREDICTED_SITES,
             "links": HOT_LINKS,
             "differences": DIFFERENCES_OF_SITES,
+            "times": TIME_DIFFERENCES.headed(left_ns="A", right_ns="B"),
         },
         "stats_rows": stats_rows,
         "predicted_rows": predicted_rows,
