@@ -47,12 +47,13 @@ $(VENV_MPICH)/.ready: pyproject.toml
 venv: $(VENV)/.ready ## Make .venv: the package, Open MPI, test and lint tools
 venv-mpich: $(VENV)/.ready $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH, for programs that tests start
 
-demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
+demo: $(VENV)/.ready ## Record a stencil on 16 ranks, verify, replay, generate, extrapolate, predict
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
 
 pictures: $(VENV)/.ready ## Draw the pictures of README.md and of the concept pages into docs/images
 	PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/make.py docs/images
 	$(BIN)/python docs/pictures/concepts.py docs/images
+	command -v chromium >/dev/null && PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/page.py docs/images || echo 'no chromium: report.png stays'
 
 .PHONY: docs dist
 docs: $(VENV)/.ready ## Build the documentation into build/docs; warnings are errors

@@ -98,9 +98,11 @@ def test_runs_come_in_any_order_but_once_for_each_size() -> None:
 def recorded(nranks: int) -> Trace:
     """Rank 0 computes twice as long as the others before each of ten barriers."""
     b = Builder(nranks)
-    event = b.event("Barrier", comm=Comm(), at=("a.py:7:f",), compute=Histogram.of(64_000 // nranks))
-    waits = Histogram.of(1000)
-    stats = tuple(PredStats(pred, (event.stats[0].histograms[0], waits)) for pred in (0, 1))
+    event = b.event("Barrier", comm=Comm(), at=("a.py:7:f",))
+    stats = tuple(
+        PredStats(pred, tuple(Histogram(n * nranks, ns, ns, ns, 0) for ns in (64_000 // nranks, 1000)))
+        for pred, n in ((0, 1), (1, 9))
+    )
     trace = b.of(b.loop(10, replace(event, stats=stats)))
     trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
     trace.preds.append((event.op, event.signature))

@@ -92,7 +92,7 @@ class WaitCauses:
         late: ranks for which others wait most.
         pairs: rank that waits, rank that it waits for, ns: the largest.
         by_rank: rank, ns that it waits, ns that others wait for it; (): too many.
-        sentence: the result.
+        sentence: the result; `who` is its last part, on the ranks that others wait for, or "".
     """
 
     time_ns: float
@@ -106,6 +106,7 @@ class WaitCauses:
     by_rank: tuple[tuple[int, float, float], ...]
     followed: float
     sentence: str
+    who: str
 
 
 def causes_of(
@@ -130,6 +131,7 @@ def causes_of(
     caused: dict[int, float] = {}
     for rank, _, ns, _ in ideal.causes:
         caused[rank] = caused.get(rank, 0.0) + ns
+    who = f"{_who(late)}." if nranks > 1 and waiting > LITTLE and late else ""
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     facts = (computing, waiting, None if shared_cores else 1 - ideal.time_ns / whole_ns)
     return WaitCauses(
@@ -141,7 +143,8 @@ def causes_of(
         tuple(ideal.pairs[:MAX_PAIRS]),
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
         ideal.followed,
-        _sentence(summary.run_time_ns, nranks, facts, late, shared_cores),
+        " ".join(filter(None, (_parts(summary.run_time_ns, nranks, facts, shared_cores), who))),
+        who,
     )
 
 
@@ -167,14 +170,8 @@ def _late_ranks(trace: Trace, ideal: IdealRunFacts, numbers: dict[int, int]) -> 
     return tuple(result)
 
 
-def _sentence(
-    run_ns: float,
-    nranks: int,
-    parts: tuple[float, float, float | None],
-    late: Sequence[LateRank],
-    shared_cores: bool,
-) -> str:
-    """Return the result of a run in one sentence."""
+def _parts(run_ns: float, nranks: int, parts: tuple[float, float, float | None], shared_cores: bool) -> str:
+    """Return the parts of the run time in a sentence."""
     computing, waiting, transfer = parts
     start = f"{coarse_duration(run_ns)} on {number(nranks)} rank{'s' if nranks > 1 else ''}"
     if shared_cores:
@@ -184,10 +181,7 @@ def _sentence(
         texts.append(f"{coarse_percent(waiting)} waiting for other ranks")
     if transfer is not None:
         texts.append(f"{coarse_percent(transfer)} in MPI {'otherwise' if nranks > 1 else ''}".rstrip())
-    text = f"{start}: {', '.join(texts)}"
-    if nranks == 1 or waiting <= LITTLE or not late:
-        return f"{text}."
-    return f"{text}. {_who(late)}."
+    return f"{start}: {', '.join(texts)}."
 
 
 def _who(late: Sequence[LateRank]) -> str:
