@@ -297,10 +297,11 @@ def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) ->
         ratios = [
             ns / typical(repeats) for repeats in durations_of_segment for ns in select_undisturbed(repeats)
         ]
+        low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
+        segment = replace(segment, relative_noise=float(high - low) / 2)
         if len(ratios) >= NOISE_PARTS:
-            low, high = np.percentile(ratios, (16, 84))
-            factors = tuple(float(part.mean()) for part in np.array_split(np.sort(ratios), NOISE_PARTS))
-            segment = replace(segment, relative_noise=float(high - low) / 2, noise_factors=factors)
+            parts = np.array_split(np.sort(ratios), NOISE_PARTS)
+            segment = replace(segment, noise_factors=tuple(float(part.mean()) for part in parts))
         extended.append(segment)
     return extended
 

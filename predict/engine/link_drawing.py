@@ -37,6 +37,7 @@ def link_drawing(use: LinkUse, program: LoweredProgram, time_ns: float) -> dict[
         if ends[0] != ends[1] and busy_of[link] > busy_of[busiest.setdefault(ends, link)]:
             busiest[ends] = link
     lines = []
+    groups = {f"group {i}" for i in range(use.links.numbers[0])} if use.links.kind == "dragonfly" else set()
     for ends, link in busiest.items():
         operation, site = call_that_sends_most(use, program, link) if use.nbytes[link] else ("", "")
         about = {
@@ -51,9 +52,7 @@ def link_drawing(use: LinkUse, program: LoweredProgram, time_ns: float) -> dict[
     return {
         "width": max(x for x, _ in places.values()) + 1,
         "height": max(y for _, y in places.values()) + 1,
-        "vertices": [
-            (x, y, name, _kind(name, use)) for name, (x, y) in places.items() if not name.startswith("group")
-        ],
+        "vertices": [(x, y, name, _kind(name, use)) for name, (x, y) in places.items() if name not in groups],
         "lines": sorted(lines, key=lambda line: line["busy"]),
     }
 

@@ -14,11 +14,14 @@ of Wait States in Large-Scale Parallel Applications", call them delays, and divi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from heapq import nlargest
 
+from scalatrace.errors import LimitError, ScalatraceError
 from scalatrace.predict.engine.call_log import CallLog
-from scalatrace.predict.engine.simulate import Simulator
+from scalatrace.predict.engine.simulate import Simulation, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -27,8 +30,12 @@ __all__ = ["IDEAL", "MAX_CALLS", "IdealRun", "RootCause", "run_ideally"]
 
 IDEAL = Platform(name="a network that takes no time", interface="unlimited", network=Network((Segment(),)))
 
-MAX_CALLS = 500_000
-"""Calls of a trace whose waits are followed."""
+MAX_CALLS, MAX_FOLLOWED_RANKS = 500_000, 1 << 14
+"""Calls of a trace whose waits are followed, and its ranks."""
+MAX_RANKS, MAX_SIMULATED = 1 << 16, 20_000_000
+"""Ranks of a trace that is simulated, and calls that are simulated one by one."""
+MAX_PAIRS = 64
+"""Pairs of ranks that are kept."""
 MAX_STEPS = 1_500_000
 """Pieces on the ways back, in all; the longest waits are followed first."""
 
@@ -58,15 +65,17 @@ class IdealRun:
 
     Attributes:
         time_ns: when the last rank ends.
-        waiting_ns: [nranks] time that each rank waits in calls.
+        waiting_ns: [nranks] time that each rank waits: in calls, and at its end for the last rank.
         causes: those of most waiting first; (): the waits were not followed.
-        pairs: rank that waits, rank whose computation it waits for -> ns; likewise.
+        waiters: rank -> number of ranks that wait for it.
+        pairs: rank that waits, rank whose computation it waits for, ns; the largest MAX_PAIRS.
         followed: part of the waiting whose causes were found, from 0 to 1.
     """
 
     time_ns: float
     waiting_ns: tuple[float, ...]
     causes: tuple[RootCause, ...] = ()
+    waiters: Mapping[int, int] = field(default_factory=dict)
     pairs: tuple[tuple[int, int, float], ...] = ()
     followed: float = 0.0
 
@@ -75,16 +84,19 @@ def run_ideally(trace: Trace) -> IdealRun:
     """Simulate a trace with its computation on a network that takes no time.
 
     Raises:
+        LimitError: it has too many ranks, or takes too long.
         ScalatraceError: the trace cannot be simulated.
     """
+    if trace.nprocs > MAX_RANKS:
+        raise LimitError(f"more than {MAX_RANKS:,} ranks")
     simulator, ncalls = Simulator(trace), trace.counted()
-    if trace.has_streams or ncalls is None or ncalls > MAX_CALLS:
-        result = simulator.run(IDEAL)
-        return IdealRun(result.time_ns, tuple((result.by_rank[:, 2] * _NS).tolist()))
+    if trace.has_streams or ncalls is None or ncalls > MAX_CALLS or trace.nprocs > MAX_FOLLOWED_RANKS:
+        result = _simulate(simulator)
+        return IdealRun(result.time_ns, _waiting_ns(result))
     log = CallLog(trace, simulator.program, [(rank, 0) for rank in range(trace.nprocs)], causes=True)
     result = simulator.run(IDEAL, call_log=log)
-    waiting = tuple((result.by_rank[:, 2] * _NS).tolist())
-    ways = _Ways(trace, log)
+    waiting = _waiting_ns(result)
+    ways = _WaysBack(trace, log, result.last_rank)
     waits_of: dict[tuple[int, int], dict[int, int]] = {}  # rank and node -> rank that waits -> ps
     pairs: dict[tuple[int, int], int] = {}
     for waiter, rank, node, ps in ways.follow():
@@ -97,18 +109,54 @@ def run_ideally(trace: Trace) -> IdealRun:
         assert isinstance(event, Event)
         rows.append(RootCause(rank, event, sum(waits.values()) * _NS, len(waits)))
     rows.sort(key=lambda row: -row.waiting_ns)
-    ordered = sorted(((a, b, ps * _NS) for (a, b), ps in pairs.items()), key=lambda row: -row[2])
+    waiters = Counter(rank for _, rank in pairs)
+    largest = nlargest(MAX_PAIRS, ((a, b, ps * _NS) for (a, b), ps in pairs.items()), key=lambda row: row[2])
     total = sum(waiting)
     followed = sum(row.waiting_ns for row in rows) / total if total else 1.0
-    return IdealRun(result.time_ns, waiting, tuple(rows), tuple(ordered), min(followed, 1.0))
+    return IdealRun(result.time_ns, waiting, tuple(rows), waiters, tuple(largest), min(followed, 1.0))
 
 
-class _Ways:
-    """The calls of all ranks, and the ways back from their waits. Times are in ps."""
+def _simulate(simulator: Simulator) -> Simulation:
+    exceeded = False
 
-    def __init__(self, trace: Trace, log: CallLog) -> None:
+    def progress(simulated: int) -> bool:
+        nonlocal exceeded
+        exceeded = simulated > MAX_SIMULATED
+        return exceeded
+
+    try:
+        return simulator.run(IDEAL, progress=progress)
+    except ScalatraceError:
+        if exceeded:
+            raise LimitError(f"more than {MAX_SIMULATED:,} calls to simulate one by one") from None
+        raise
+
+
+def _waiting_ns(result: Simulation) -> tuple[float, ...]:
+    waiting_ps = result.by_rank[:, 2] + result.time_ps - result.clocks[:, 0]
+    return tuple((waiting_ps * _NS).tolist())
+
+
+class _WaysBack:
+    """The calls of all ranks, and the ways back from their waits. Times are in ps.
+
+    Each rank has a last call more, which begins and ends with it: ranks that end earlier wait there.
+    """
+
+    def __init__(self, trace: Trace, log: CallLog, last_rank: int) -> None:
         self._times = [log.of(rank).T.tolist() for rank in range(trace.nprocs)]
         self._causes = [log.causes_of(rank).T.tolist() for rank in range(trace.nprocs)]
+        for (begins, ends), (nodes, *columns) in zip(self._times, self._causes, strict=True):
+            end = ends[-1] if ends else 0
+            begins.append(end)
+            ends.append(end)
+            nodes.append(nodes[-1] if nodes else 0)
+            for column in columns:
+                column.append(-1)
+        last, end = len(self._times[last_rank][0]) - 1, self._times[last_rank][1][-1]
+        for (begins, _), (_, causes, origins, causes_at) in zip(self._times, self._causes, strict=True):
+            if begins[-1] < end:
+                causes[-1], origins[-1], causes_at[-1] = last_rank, last, end
 
     def follow(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield the rank that waits, the rank that computes, the node before which it does, and how long."""
@@ -116,7 +164,7 @@ class _Ways:
         for _, rank, call in sorted(self._waits(), reverse=True):
             since = self._times[rank][0][call]
             _, causes, origins, causes_at = self._causes[rank]
-            for late, node, ps in self._way(causes[call], origins[call], causes_at[call], since):
+            for late, node, ps in self._way_back(causes[call], origins[call], causes_at[call], since):
                 left -= 1
                 if ps:
                     yield rank, late, node, ps
@@ -131,7 +179,7 @@ class _Ways:
                 if cause >= 0 and cause != rank and ends[call] > begins[call]:
                     yield ends[call] - begins[call], rank, call
 
-    def _way(self, rank: int, call: int, until: int, since: int) -> Iterator[tuple[int, int, int]]:
+    def _way_back(self, rank: int, call: int, until: int, since: int) -> Iterator[tuple[int, int, int]]:
         """Go back from a point in a call of a rank; yield rank, node and length of each piece, also of 0."""
         while until > since and call >= 0:
             begins, ends = self._times[rank]

@@ -47,7 +47,7 @@ MAX_RATIO = 1e6
 
 NOISE_PARTS = 20
 """Equal parts of the sorted durations of messages; each has a factor."""
-_NORMAL_PARTS = tuple(NormalDist().inv_cdf((part + 0.5) / NOISE_PARTS) for part in range(NOISE_PARTS))
+_NORMAL_PARTS = tuple(NormalDist().inv_cdf((part + 0.5) / 1000) for part in range(1000))
 
 INTERFACES = ("rank", "node", "unlimited")
 
@@ -86,7 +86,7 @@ class Segment:
             value = getattr(self, member.name)
             for number in value if isinstance(value, tuple) else (value,):
                 if not 0 <= number < math.inf:
-                    raise UsageError(f"{member.name} is {value}; it must be 0 or more")
+                    raise UsageError(f"{member.name} is {value}; it must be a finite number of 0 or more")
         if max(self.noise_factors, default=0.0) > MAX_RATIO:
             raise UsageError(f"noise_factors reach {max(self.noise_factors)}; the limit is {MAX_RATIO:,.0f}")
 

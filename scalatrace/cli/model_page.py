@@ -40,12 +40,14 @@ def write_model_page(
         warnings: of the result; None: those that follow from the model.
         run_noise: how much whole runs differ, as a part of the time.
     """
+    from scalatrace.cli.ideal import with_ideal_run
     from scalatrace.files import write_file
     from scalatrace.report.page.gather import PageOptions, gather
     from scalatrace.report.page.page import page
 
     facts = _facts(model, trace, run_noise, warnings)
-    aggregates = gather(trace, path, os.path.getsize(path), PageOptions(model=facts))
+    options = with_ideal_run(PageOptions(model=facts), trace)
+    aggregates = gather(trace, path, os.path.getsize(path), options)
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
 

@@ -20,6 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.cli.ideal import ideal_run, with_ideal_run
 from scalatrace.cli.named import SiteNames, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 from scalatrace.cli.progress import track
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.gather import PageOptions, TraceAggregates
-    from scalatrace.report.page.overview.causes import IdealRunFacts
     from scalatrace.report.page.predictions.simulated import PagePrediction
     from scalatrace.report.page.timeline import SimulateLines
     from scalatrace.trace.model.symbolic import SymbolicTrace
@@ -138,7 +138,7 @@ def _report_scaling(args: argparse.Namespace) -> int:
             raise UsageError(f"--{option} is of the page of one or two traces, not of several runs")
     runs, times = [], []
     for path, trace in zip(paths, load_named_alike(paths, args.names, args), strict=True):
-        ideal = ideal_run(trace)
+        ideal, _ = ideal_run(trace)
         runs.append(scaling_run(trace, path, None if ideal is None else ideal.time_ns))
         times.append(times_of_sites(trace))
     scaling = scaling_of(runs, times, args.weak)
@@ -183,7 +183,7 @@ def _with_predictions(
     model = _model(args, traces)
     shown = [with_model(options, model, trace) if model else options for trace in traces]
     shown = [
-        replace(each, ideal=ideal_run(trace))
+        with_ideal_run(each, trace)
         for each, trace in track(list(zip(shown, traces, strict=True)), "following waits")
     ]
     if args.platform is None:
@@ -296,23 +296,6 @@ def predict(
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
     ranks = rank_bins(Efficiency(tuple(trace.ranks), *simulated.rank_times()))
     return PagePrediction.of(facts, rows, curves, nodes, waiting, ranks), simulated.call_times
-
-
-def ideal_run(trace: Trace) -> IdealRunFacts | None:
-    """Return the run on a network that takes no time; None: the trace cannot be simulated."""
-    from scalatrace.predict.engine.root_causes import run_ideally
-    from scalatrace.report.page.overview.causes import IdealRunFacts
-    from scalatrace.report.page.tree import node_numbers
-    from scalatrace.trace.consistency.failed import repeatable
-
-    trace = repeatable(trace, keep_failed=True).without_phases
-    try:
-        run = run_ideally(trace)
-    except ScalatraceError:
-        return None
-    numbers = node_numbers(trace)
-    causes = [(row.rank, numbers[id(row.event)], row.waiting_ns, row.nranks) for row in run.causes]
-    return IdealRunFacts(run.time_ns, run.waiting_ns, causes, run.pairs, run.followed)
 
 
 def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, float]]:

@@ -218,13 +218,15 @@ def test_a_slower_computation_comes_first() -> None:
         ("computation", 1200, 0.75), ("in Barrier", 400, 0.25),
     ]  # fmt: skip
     assert found.sentence("a.st", "b.st") == (
-        "b.st is 400 ns slower (580 ns of a rank after 180 ns): 300 ns computation "
+        "b.st is 400 ns slower (580 ns per rank, 180 ns before): 300 ns computation "
         "heat.py:39 (Waitall) then 30 (Barrier) in halo; 100 ns in Barrier heat.py:30:halo."
     )
     backwards = ComparisonReporter(heat(compute_ns=400, inside_ns=150), heat(), "site", True, 20)
-    assert backwards.sentence("b.st", "a.st").startswith("a.st is 400 ns faster (180 ns of a rank after 580")
+    assert backwards.sentence("b.st", "a.st").startswith(
+        "a.st is 400 ns faster (180 ns per rank, 580 ns before"
+    )
     same = ComparisonReporter(heat(), heat(), "site", True, 20)
-    assert same.sentence("a", "b") == "b and a take the same time, 180 ns of a rank."
+    assert same.sentence("a", "b") == "b and a take the same time, 180 ns per rank."
     assert ComparisonReporter(heat(), heat(), "site", False, 20).sentence("a", "b") == ""
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from scalatrace.cli.ideal import with_ideal_run
 from scalatrace.cli.simulation import Simulated
 from scalatrace.predict.platform import read_platform
 from scalatrace.report.costs.efficiency import RankBin
@@ -20,6 +21,7 @@ from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import PagePrediction
+from scalatrace.report.page.scaling import scaling_of, scaling_page
 from scalatrace.report.page.tree import node_numbers
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
 from scalatrace.trace.model.nodes import PredStats, Sequence
@@ -27,6 +29,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from support.browser import Opened, missing, opened, started
 from support.builder import Builder, Comm
+from support.late_ranks import STRONG, late, times
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -71,7 +74,7 @@ SIZES: list[Callable[[], Trace]] = [lambda: ring(4), lambda: million_stencil(8),
 def test_pages_open(view_of: View, tmp_path: Path, trace: Callable[[], Trace], dark: bool) -> None:
     with view_of(made(tmp_path, trace()), dark=dark) as view:
         clean(view)
-        assert view.page.locator("section").count() == 8
+        assert view.page.locator("section").count() == 10
         for section in ("flame", "patterns", "timeline", "matrix", "grid"):
             assert view.page.locator(f"#{section} svg, #{section} canvas").count(), section
 
@@ -195,7 +198,10 @@ def test_cells_of_the_matrix_answer(view_of: View, tmp_path: Path) -> None:
         canvas = view.page.locator("#matrix canvas")
         cell = 460 / 4
         canvas.hover(position={"x": 70 + 1.5 * cell, "y": 26 + 0.5 * cell})
-        assert view.text("#tooltip").split("\n") == ["from rank 0 to rank 1", "10 messages, 8 kB"]
+        assert view.text("#tooltip").split("\n") == [
+            "from rank 0 to rank 1",
+            "point to point: 10 messages, 8 kB",
+        ]
         canvas.hover(position={"x": 70 + 2.5 * cell, "y": 26 + 0.5 * cell})
         assert view.text("#tooltip").endswith("no messages")
         canvas.focus()
@@ -354,12 +360,13 @@ def history_data(runs: int = 12, slow: bool = True) -> dict[str, Any]:
     test = {
         "factor": HOSTILE, "factors": [HOSTILE], "nnew": 1, "nreference": runs - 1, "reference": 100000.0,
         "new": 150000.0, "change": 0.5, "low": 90000.0, "high": 110000.0, "likelihood": 1e-6,
-        "result": "slower" if slow else "as before",
+        "result": "slower" if slow else "as before", "detectable": 0.1,
     }  # fmt: skip
     names = [f"{number:02}.st" for number in range(runs)]
     efficiency = [{"run": name, "run_time_ns": 1e6, "parallel_efficiency": 0.5, "load_balance": 0.8,
                    "communication_efficiency": 0.625} for name in names]  # fmt: skip
-    return {"runs": names, "verdict": {"tests": [test], "confidence": 0.99}, "evolution": [each],
+    verdict = {"tests": [test], "confidence": 0.99, "undecided": []}
+    return {"runs": names, "verdict": verdict, "evolution": [each],
             "window_evolution": [{**each, "window": 5}], "efficiency": efficiency}  # fmt: skip
 
 
@@ -398,7 +405,7 @@ def test_history_without_a_regression(view_of: View, tmp_path: Path) -> None:
 def test_summary_names_program_and_ranks(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, recorded()["p2p"])) as view:
         assert view.text("#summary .origin").startswith("chapters.py")
-        assert "computation" in view.text("#summary .share-view .legend")
+        assert "Wait" in view.text("#costs .share-view .legend")
 
 
 def test_labels_and_themes(view_of: View, tmp_path: Path) -> None:
@@ -527,16 +534,43 @@ def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_pat
     ranks = tuple(RankBin(rank, rank, (5000.0,) * 3, (7000.0,) * 3) for rank in range(4))
     prediction = replace(predicted(), nodes=dict.fromkeys(numbers, times), ranks=ranks)
     with view_of(made(tmp_path, trace, options=PageOptions(prediction=prediction))) as view:
-        assert "Where the predicted time goes" in view.text("#summary")
-        bars = view.page.locator("#summary .predicted-view rect")
+        assert "Where the predicted time goes" in view.text("#costs")
+        bars = view.page.locator("#costs .predicted-view rect")
         assert bars.count() == 3  # computation, the send, and the time after ranks end
         assert not view.page.get_by_text("Call sites that cost most").is_visible()
         view.page.locator("summary", has_text="Recorded times").click()
         assert view.page.get_by_text("Call sites that cost most").is_visible()
-        assert "times of the simulated run" in view.text("#flame")
+        assert "Predicted" in view.text("#summary .headline")
         assert "recorded times, with waiting for cores" in view.text("#timeline")
-        assert "in MPI 7 µs" in view.page.locator("#grid .rank-view g").first.get_attribute("aria-label")
+        assert "in MPI 7 µs" in view.page.locator("#summary .rank-view g").first.get_attribute("aria-label")
         assert "4 µs" in view.page.locator(".tree .row").first.get_attribute("aria-label")
         view.page.locator(".tree .row", has_text="Allreduce").first.click()
         assert "recorded in MPI, with shared cores" in view.text(".more-about")
+        clean(view)
+
+
+def test_ranks_that_others_wait_for_are_drawn(view_of: View, tmp_path: Path) -> None:
+    """Rank 2 of four is late at each barrier."""
+    trace = late([0, 0, 16, 0], 30_000)
+    with view_of(made(tmp_path, trace, options=with_ideal_run(PageOptions(), trace))) as view:
+        assert "Ranks wait mostly for rank 2" in view.text("#summary .headline")
+        assert view.page.locator("#summary .parts rect").count() == 3
+        view.page.locator("#advice .causes rect").nth(2).hover()
+        assert view.text("#tooltip").startswith("rank 2\nothers wait for it")
+        assert view.page.locator("#advice .causes polygon").count() == 3
+        view.page.locator("#advice .goto").first.click()
+        clean(view)
+
+
+def test_runs_on_several_numbers_of_ranks(view_of: View, tmp_path: Path) -> None:
+    path = tmp_path / "scaling.html"
+    listed = [times(n) for n in (4, 8, 16)]
+    path.write_text(scaling_page(scaling_of(STRONG, listed)))
+    with view_of(path) as view:
+        assert view.page.locator("section").count() == 5
+        assert view.page.locator("#result svg").count() == 2
+        view.page.locator("#result svg circle").first.focus()
+        assert view.text("#tooltip").startswith("4 ranks")
+        assert view.page.locator("#growth figure").count() == 2
+        assert "256 ranks" in view.text("#beyond table")
         clean(view)

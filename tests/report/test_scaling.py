@@ -12,22 +12,14 @@ from scalatrace import Trace, save
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.page.scaling import scaling_of, scaling_page
-from scalatrace.report.scaling.growth import COMPUTATION, IN_MPI
-from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling
+from scalatrace.report.scaling.growth import IN_MPI
+from scalatrace.report.scaling.runs import efficiency_rows, kind_of_scaling
 from scalatrace.trace.model.nodes import PredStats
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import Builder, Comm
-
-
-def run(nranks: int, compute_ns: float, comm_ns: float, most_ns: float, ideal_ns: float) -> ScalingRun:
-    total = compute_ns + comm_ns
-    return ScalingRun(f"{nranks}.st", nranks, total, compute_ns, comm_ns, most_ns, None, ideal_ns, "", "")
-
-
-STRONG = [run(n, 1600 / n, 20 + 2 * n, 1600 / n + 10, 1600 / n + 15) for n in (4, 8, 16)]
-WEAK = [run(n, 400, 20 * n, 410, 420) for n in (4, 8, 16)]
+from support.late_ranks import STRONG, WEAK, run, times
 
 
 def test_efficiencies_are_products() -> None:
@@ -57,14 +49,6 @@ def test_the_kind_of_scaling_is_judged() -> None:
     shared = [replace(each, shared_cores="shared", message_bytes=800 / each.nranks) for each in WEAK]
     assert kind_of_scaling(shared).name == "strong"
     assert kind_of_scaling([replace(each, message_bytes=64.0) for each in shared]).name == "weak"
-
-
-def times(n: int) -> dict[tuple[str, str, str], float]:
-    return {
-        (IN_MPI, "Allreduce", "a.py:3"): 100.0 * n,
-        (COMPUTATION, "Allreduce", "a.py:3"): 16000.0 / n,
-        (IN_MPI, "Bcast", "a.py:1"): 0.1,
-    }
 
 
 def test_what_dominates_beyond_the_runs() -> None:

@@ -29,6 +29,7 @@ from scalatrace.report.style import (
 )
 from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.oversubscription import oversubscription_note
 
 MIN_SHARE = 0.01
 """Part of all differences of times from which on one is printed."""
@@ -57,6 +58,7 @@ class ComparisonReporter:
         self.table = DIFFERENCES if by == "site" else DIFFERENCES.without("call site")
         self.note = ""
         self.totals = [whole_time(trace.without_phases) for trace in (left, right)]
+        self.shared_cores = any(oversubscription_note(trace.meta) for trace in (left, right))
         self.compared = Compared(ComparedRanks(len(left.ranks), len(right.ranks)), [], 0, [])
         try:
             self.compared = compare(left, right, by, timed)
@@ -135,7 +137,7 @@ class ComparisonReporter:
             return ""
         a, b = (_sum(row) / n for row, n in zip(self.totals, self.compared.ranks, strict=True))
         if abs(b - a) <= MAX_EQUAL * max(a, b):
-            return f"{right} and {left} take the same time, {coarse_duration(a)} of a rank."
+            return f"{right} and {left} take the same time, {coarse_duration(a)} per rank."
         slower, sign = ("slower", 1) if b > a else ("faster", -1)
         over = 1 if self.compared.ranks.differ else self.compared.ranks.left
         causes, named = [], 0.0
@@ -147,8 +149,10 @@ class ComparisonReporter:
             named += ns
             if len(causes) == MAX_CAUSES or named >= MOST * abs(b - a):
                 break
-        times = f"{coarse_duration(b)} of a rank after {coarse_duration(a)}"
-        return f"{right} is {coarse_duration(abs(b - a))} {slower} ({times}): {'; '.join(causes)}."
+        times = f"{coarse_duration(b)} per rank, {coarse_duration(a)} before"
+        why = f": {'; '.join(causes)}" if causes else ""
+        caveat = " Some times contain waiting for cores." if self.shared_cores else ""
+        return f"{right} is {coarse_duration(abs(b - a))} {slower} ({times}){why}.{caveat}"
 
     def render(self, console: Console) -> None:
         """Print the tables: `-` is the left trace, `+` the right one."""

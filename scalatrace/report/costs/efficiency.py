@@ -27,7 +27,16 @@ from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import elapsed_ns, thread_count
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Efficiency", "RankBin", "RunTime", "efficiency", "rank_bins", "run_time"]
+__all__ = [
+    "Efficiency",
+    "RankBin",
+    "RunTime",
+    "TimeParts",
+    "efficiency",
+    "rank_bins",
+    "run_time",
+    "time_parts",
+]
 
 ELAPSED = "elapsed"
 
@@ -161,6 +170,60 @@ def extrapolated_interval_ns(trace: Trace) -> tuple[int, int] | None:
 
 def _over(part: float, total: float) -> float | None:
     return part / total if total > 0 else None
+
+
+MAX_EXCESS = 1.05
+"""Run time on a network that takes no time, over the recorded one, from which on the parts are not known.
+Totals of ranks are known within 5 %."""
+
+
+@dataclass(frozen=True)
+class TimeParts:
+    """Parts of the run time, from the recorded run on a network that takes no time.
+
+    There, ranks wait only since others come later; what the recorded run takes beyond it is transfer.
+
+    Attributes:
+        computing, waiting, transfer: means of the ranks, from 0 to 1; waiting includes that of ranks that end
+            earlier. Where times contain waiting for cores, transfer is None, and the others are parts of the
+            simulated run.
+        serialisation, transfer_efficiency: of POP, whose product is the communication efficiency: largest
+            computation over the simulated run time, and this over the recorded one; None: not known.
+    """
+
+    computing: float
+    waiting: float
+    transfer: float | None
+    serialisation: float | None
+    transfer_efficiency: float | None
+
+
+def time_parts(
+    run_ns: float,
+    compute_ns: float,
+    most_compute_ns: float | None,
+    ideal_ns: float | None,
+    shared_cores: bool,
+) -> TimeParts | None:
+    """Return the parts of a run time; None: not known.
+
+    Args:
+        compute_ns: mean of the ranks; `most_compute_ns` is the largest.
+        ideal_ns: run time on a network that takes no time; None: not simulated.
+        shared_cores: times contain waiting for cores.
+    """
+    if not ideal_ns or not run_ns or (not shared_cores and ideal_ns > MAX_EXCESS * run_ns):
+        return None
+    whole_ns = ideal_ns if shared_cores else max(run_ns, ideal_ns)
+    computing = min(compute_ns / whole_ns, 1.0)
+    waiting = max(ideal_ns / whole_ns - computing, 0.0)
+    serialisation = None if most_compute_ns is None else min(most_compute_ns / ideal_ns, 1.0)
+    if shared_cores:
+        return TimeParts(computing, waiting, None, serialisation, None)
+    transfer = min(ideal_ns / run_ns, 1.0)
+    if serialisation and most_compute_ns is not None:
+        transfer = most_compute_ns / run_ns / serialisation
+    return TimeParts(computing, waiting, max(1 - computing - waiting, 0.0), serialisation, transfer)
 
 
 MAX_BINS = 128

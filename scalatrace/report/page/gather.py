@@ -44,6 +44,7 @@ class PageOptions:
         prediction: of a simulation, if there was one.
         simulate_lines: gives the times of calls in it; None: the time line has recorded ones only.
         ideal: the run on a network that takes no time; None: not simulated.
+        notes: on what could not be simulated.
     """
 
     ranks: tuple[int, ...] = ()
@@ -53,6 +54,7 @@ class PageOptions:
     prediction: PagePrediction | None = None
     simulate_lines: SimulateLines | None = None
     ideal: IdealRunFacts | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def gather(
         FormatError: the trace contradicts itself.
     """
     options, trace = options or PageOptions(), trace.without_phases
-    budget, notes = Budget(), list[str]()
+    budget, notes = Budget(), list(options.notes)
     messages = _messages(trace, budget, notes)
     exchanges = _exchanges(trace, budget, notes)
     numbers = node_numbers(trace)

@@ -112,6 +112,8 @@ def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
     facts["simulated"] = simulated
     facts["runTime"] = aggregates["summary"]["run_time_ns"]
     facts["operations"] = aggregates["summary"]["operations"]
+    if aggregates["causes"]:
+        facts["causes"] = {name: aggregates["causes"][name] for name in ("by_rank", "pairs")}
     facts["fits"] = aggregates["provenance"]["fits"] if aggregates["provenance"] else []
     if aggregates["prediction"]:
         facts["prediction"] = {

@@ -38,7 +38,7 @@ NAMES = {
     "computation_scalability": "computation scalability",
 }
 
-FALLS = 0.98
+MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
 
 
@@ -51,6 +51,7 @@ class Scaling:
         growth: times of call sites and computations that count; `hidden` more do not.
         predicted_ranks: numbers of ranks of the predicted times; (): too few runs.
         sentences: the result, and what dominates beyond.
+        notes: what speaks against comparing the runs.
     """
 
     runs: tuple[ScalingRun, ...]
@@ -60,6 +61,7 @@ class Scaling:
     hidden: int
     predicted_ranks: tuple[int, ...]
     sentences: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def scaling_of(
@@ -83,11 +85,11 @@ def scaling_of(
     rows = efficiency_rows(runs, kind.name == "weak")
     usable = [not run.shared_cores for run in runs]
     growth, hidden = growing_times([run.nranks for run in runs], times, usable)
-    predicted = next((row.predicted for row in growth if row.predicted), ())
+    predicted = growth[0].predicted if growth else ()
     sentences = [_result(runs, rows, kind), *_beyond(growth)]
     return Scaling(
         tuple(runs), kind, tuple(rows), tuple(growth), hidden, tuple(each.nranks for each in predicted),
-        tuple(sentences),
+        tuple(sentences), tuple(_notes(runs)),
     )  # fmt: skip
 
 
@@ -102,15 +104,17 @@ def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None
     """Return speed-up and the factor that limits it, in one sentence."""
     first, last = runs[0], runs[-1]
     times = f"{coarse_duration(first.run_time_ns)} to {coarse_duration(last.run_time_ns)}"
+    text = f"From {number(first.nranks)} to {number(last.nranks)} ranks the run time goes from {times}"
+    if not kind.name:
+        return f"{text}."
     speedup, efficiency = (rows[-1][name] or 0.0 for name in ("speedup", "efficiency"))
     scaled = "scaled speed-up" if kind.name == "weak" else "speed-up"
-    text = (
-        f"From {number(first.nranks)} to {number(last.nranks)} ranks the run time goes from {times}: "
-        f"{scaled} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
+    text += (
+        f": {scaled} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
         f"efficiency {coarse_percent(efficiency)}."
     )
     losses = _losses(rows)
-    if not losses:
+    if not losses or first.shared_cores or last.shared_cores:
         return text
     name = losses[0]
     before, now = (coarse_percent(rows[i][name] or 0.0) for i in (0, -1))
@@ -122,24 +126,44 @@ def _losses(rows: Sequence[Mapping[str, float | None]]) -> list[str]:
     known = {name for name in NAMES if rows[0][name] and rows[-1][name] is not None}
     names = next(names for names in FACTORS_OF_EFFICIENCY if known.issuperset(names) or len(names) == 1)
     ratios = {name: (rows[-1][name] or 0.0) / (rows[0][name] or 1.0) for name in names if name in known}
-    return sorted((name for name in ratios if ratios[name] < FALLS), key=lambda name: ratios[name])
+    return sorted((name for name in ratios if ratios[name] < MAX_LOSS_RATIO), key=lambda name: ratios[name])
 
 
 def _beyond(growth: Sequence[GrowingTime]) -> list[str]:
     """Return what takes most time on the most ranks that are predicted."""
-    if not growth or not growth[0].predicted:
+    fitted = [row for row in growth if row.predicted]
+    if not fitted:
         return []
-    row, far = growth[0], growth[0].predicted[-1]
-    place = f"the {COMPUTATION[:-7]} before {row.op}" if row.kind == COMPUTATION else row.op
-    time = (
-        f"{coarse_duration(far.low_ns)} to {coarse_duration(far.high_ns)}"
-        if far.vague and far.high_ns != float("inf")
-        else coarse_duration(far.ns)
-        if not far.vague
-        else f"{coarse_duration(far.low_ns)} or more"
-    )
+    row, far = fitted[0], fitted[0].predicted[-1]
+    place = f"the computation before {row.op}" if row.kind == COMPUTATION else row.op
     site = f" {short_frame(row.site)}" if row.site else ""
-    return [
-        f"On {number(far.nranks)} ranks, {place}{site} would take most: {time} of a rank, "
-        f"{coarse_percent(far.share)} of all predicted time."
-    ]
+    if not far.vague:
+        time = coarse_duration(far.ns)
+    elif far.high_ns is None:
+        time = f"{coarse_duration(far.low_ns)} or more"
+    else:
+        time = f"{coarse_duration(far.low_ns)} to {coarse_duration(far.high_ns)}"
+    rivals = [other.predicted[-1].high_ns for other in fitted[1:]]
+    certain = all(high is not None and high < far.low_ns for high in rivals)
+    takes = f"{'would' if certain else 'may'} take most: {time} of a rank"
+    share = f"{coarse_percent(far.share)} of all predicted time"
+    return [f"On {number(far.nranks)} ranks, {place}{site} {takes}, {share}."]
+
+
+def _notes(runs: Sequence[ScalingRun]) -> list[str]:
+    """Return what speaks against comparing the runs."""
+    notes = []
+    shared = [number(run.nranks) for run in runs if run.shared_cores]
+    if shared:
+        notes.append(
+            f"more ranks than cores ({', '.join(shared)} ranks): these times contain waiting for cores"
+        )
+    if any(run.extrapolated for run in runs):
+        names = ", ".join(run.name for run in runs if run.extrapolated)
+        notes.append(f"extrapolated, not measured: {names}")
+    if len({run.most_compute_ns is None for run in runs}) > 1:
+        notes.append("run times of some runs are those of the longest rank, of others means of the ranks")
+    programs = {run.program.split(" ")[0] for run in runs}
+    if len(programs) > 1:
+        notes.append(f"different programs: {', '.join(sorted(programs))}")
+    return notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 from scalatrace.report.costs.rows import timed_by_node
 from scalatrace.stats.forms import Points
@@ -14,6 +15,7 @@ from scalatrace.trace.model.trace import Trace
 __all__ = ["COMPUTATION", "IN_MPI", "GrowingTime", "growing_times", "times_of_sites"]
 
 IN_MPI, COMPUTATION = "in MPI", "computation before"
+
 
 FACTORS = (2, 4, 16)
 """Times of the largest number of ranks for which times are predicted."""
@@ -33,13 +35,14 @@ class PredictedTime:
     """A time on more ranks, with its interval of 95 %; ns, mean of the ranks.
 
     Attributes:
+        high_ns: None: the runs set no limit.
         vague: the interval says more than the time.
     """
 
     nranks: int
     ns: float
     low_ns: float
-    high_ns: float
+    high_ns: float | None
     vague: bool
     share: float
 
@@ -79,7 +82,9 @@ def times_of_sites(trace: Trace) -> dict[Key, float]:
 def growing_times(
     ranks: Sequence[int], times: Sequence[Mapping[Key, float]], usable: Sequence[bool]
 ) -> tuple[list[GrowingTime], int]:
-    """Return the times that count, those that are largest beyond the runs first, and how many are not listed.
+    """Return the times that count, and how many are not listed; the largest beyond the runs come first.
+
+    Those without a law come last.
 
     Args:
         ranks: of the runs, ascending.
@@ -99,7 +104,14 @@ def growing_times(
         ns, law = tuple(of_run.get(key, 0.0) for of_run in times), fitted[key]
         formula, error, predicted = law or ("", None, [])
         shown = tuple(
-            PredictedTime(factor * ranks[-1], value, low, high, is_vague(low, high), value / whole)
+            PredictedTime(
+                factor * ranks[-1],
+                value,
+                low,
+                high if isfinite(high) else None,
+                is_vague(low, high),
+                value / whole,
+            )
             for factor, (value, low, high), whole in zip(FACTORS, predicted, beyond, strict=False)
         )
         shares = [
@@ -108,7 +120,7 @@ def growing_times(
         ]
         if max(shares) >= MIN_SHARE:
             rows.append(GrowingTime(*key, ns, formula, error, shown))
-    rows.sort(key=lambda row: -(row.predicted[-1].ns if row.predicted else row.ns[-1]))
+    rows.sort(key=lambda row: (not row.predicted, -(row.predicted[-1].ns if row.predicted else row.ns[-1])))
     return rows[:MAX_ROWS], len(keys) - len(rows[:MAX_ROWS])
 
 

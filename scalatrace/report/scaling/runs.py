@@ -19,15 +19,16 @@ from math import log
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.operations import Category, operation
-from scalatrace.report.costs.efficiency import efficiency, run_time
+from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, time_parts
 from scalatrace.report.costs.rows import by_node, whole_time
+from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.style import coarse, coarse_percent
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import oversubscription_note
 
 __all__ = ["ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "kind_of_scaling", "scaling_run"]
 
-MAX_STRONG, MIN_WEAK = 0.3, 0.7
+MAX_STRONG_EXPONENT, MIN_WEAK_EXPONENT = 0.3, 0.7
 """Exponents of the number of ranks with which the work of all ranks grows in strong and in weak scaling."""
 
 MESSAGES = (Category.SEND, Category.SENDRECV, Category.PERSISTENT)
@@ -39,24 +40,33 @@ class ScalingRun:
 
     Attributes:
         run_time_ns: of the longest rank, else the mean.
-        compute_ns, comm_ns: means of the ranks.
+        compute_ns, comm_ns: means of the ranks; None: not measured, or of several threads.
         most_compute_ns: the largest computation of a rank; None: not known.
         message_bytes: mean size of messages between two ranks; None: there are none, or not counted.
         ideal_ns: run time on a network that takes no time; None: it was not simulated.
         shared_cores: why times contain waiting for cores; "": they do not.
         program: with its arguments.
+        extrapolated: times were fitted, not measured.
     """
 
     name: str
     nranks: int
     run_time_ns: float
-    compute_ns: float
-    comm_ns: float
+    compute_ns: float | None
+    comm_ns: float | None
     most_compute_ns: float | None
     message_bytes: float | None
     ideal_ns: float | None
     shared_cores: str
     program: str
+    extrapolated: bool = False
+
+    @property
+    def parts(self) -> TimeParts | None:
+        """Parts of the run time; None: not known, or they contain waiting for cores."""
+        if self.compute_ns is None or self.shared_cores:
+            return None
+        return time_parts(self.run_time_ns, self.compute_ns, self.most_compute_ns, self.ideal_ns, False)
 
 
 def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
@@ -72,17 +82,21 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
     if not time.ns:
         raise UsageError(f"{name}: the trace has no times, so runs cannot be compared; record it with times")
     n = len(trace.ranks)
+    compute_ns, comm_ns = (
+        None if time.is_elapsed or ns is None else ns / n for ns in (total.compute_ns, total.comm_ns)
+    )
     return ScalingRun(
         name,
         trace.nprocs,
         time.ns,
-        (total.compute_ns or 0.0) / n,
-        (total.comm_ns or 0.0) / n,
+        compute_ns,
+        comm_ns,
         None if times is None else float(times.compute_ns.max()),
         _mean_message(trace),
         ideal_ns,
         oversubscription_note(trace.meta),
         trace.meta.get("program", ""),
+        EXTRAPOLATED in trace.meta,
     )
 
 
@@ -115,29 +129,28 @@ def efficiency_rows(runs: Sequence[ScalingRun], weak: bool) -> list[dict[str, fl
     rows = []
     for run in runs:
         factor = run.nranks / first.nranks
-        parallel = run.compute_ns / run.run_time_ns
-        scalability = (
-            first.compute_ns / run.compute_ns * (1 if weak else 1 / factor) if run.compute_ns else None
-        )
-        balance = communication = serialisation = transfer = None
-        if run.most_compute_ns:
-            balance = run.compute_ns / run.most_compute_ns
-            communication = run.most_compute_ns / run.run_time_ns
-            if run.ideal_ns:
-                serialisation = min(run.most_compute_ns / run.ideal_ns, 1.0)
-                transfer = run.ideal_ns / run.run_time_ns
+        parallel = run.compute_ns / run.run_time_ns if run.compute_ns else None
+        scalability = balance = communication = None
+        if first.compute_ns and run.compute_ns:
+            scalability = first.compute_ns / (run.compute_ns if weak else run.compute_ns * factor)
+        if run.most_compute_ns and run.compute_ns:
+            balance, communication = (
+                run.compute_ns / run.most_compute_ns,
+                run.most_compute_ns / run.run_time_ns,
+            )
+        parts = run.parts
         speedup = first.run_time_ns / run.run_time_ns * (factor if weak else 1)
         rows.append({
             "ranks": run.nranks,
             "run_time_ns": run.run_time_ns,
             "speedup": speedup,
             "efficiency": speedup / factor,
-            "global_efficiency": None if scalability is None else parallel * scalability,
+            "global_efficiency": None if scalability is None or parallel is None else parallel * scalability,
             "parallel_efficiency": parallel,
             "load_balance": balance,
             "communication_efficiency": communication,
-            "serialisation": serialisation,
-            "transfer": transfer,
+            "serialisation": parts.serialisation if parts else None,
+            "transfer": parts.transfer_efficiency if parts else None,
             "computation_scalability": scalability,
         })  # fmt: skip
     return rows
@@ -161,9 +174,9 @@ def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
     first, last = runs[0], runs[-1]
     shared = any(run.shared_cores for run in runs)
     growth = log(last.nranks / first.nranks)
-    if not shared and first.compute_ns > 0 and last.compute_ns > 0:
+    if not shared and first.compute_ns and last.compute_ns:
         power = log(last.compute_ns * last.nranks / (first.compute_ns * first.nranks)) / growth
-        name = "strong" if power < MAX_STRONG else "weak" if power > MIN_WEAK else ""
+        name = "strong" if power < MAX_STRONG_EXPONENT else "weak" if power > MIN_WEAK_EXPONENT else ""
         return ScalingKind(name, f"the computation of all ranks grows as P^{coarse(power):g}")
     if first.message_bytes and last.message_bytes:
         power = log(last.message_bytes / first.message_bytes) / growth

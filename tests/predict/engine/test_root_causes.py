@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.predict.engine import root_causes
@@ -36,10 +37,12 @@ def chain() -> Trace:
 def test_a_chain_of_waits_leads_to_its_first_cause() -> None:
     run = run_ideally(chain())
     assert run.time_ns == 150
-    assert run.waiting_ns == (0, 90, 150)
+    assert run.waiting_ns == (50, 90, 150)
     # Rank 1 waits 90 ns for rank 0; rank 2 waits 50 ns for rank 1, and 100 ns for rank 0.
-    assert [(row.rank, row.waiting_ns, row.nranks) for row in run.causes] == [(0, 190, 2), (1, 50, 1)]
-    assert set(run.pairs) == {(2, 0, 100), (1, 0, 90), (2, 1, 50)}
+    # Rank 0 ends 50 ns earlier.
+    assert [(row.rank, row.waiting_ns, row.nranks) for row in run.causes] == [(0, 190, 2), (1, 100, 2)]
+    assert set(run.pairs) == {(2, 0, 100), (1, 0, 90), (2, 1, 50), (0, 1, 50)}
+    assert run.waiters == {0: 2, 1: 2}
     assert run.followed == 1
 
 
@@ -72,10 +75,41 @@ def test_all_waiting_has_causes(trace: Trace) -> None:
     assert sum(row.waiting_ns for row in run.causes) == pytest.approx(sum(run.waiting_ns), abs=1e-6)
 
 
+def test_ranks_wait_at_the_end_for_the_last_one() -> None:
+    """The late rank computes after the last barrier, before a call of its own."""
+    b = Builder(3)
+    last = b.event("Pcontrol", repeat=on({2: 1}), level=1, compute=Histogram.of(70))
+    run = run_ideally(b.of(b.event("Barrier", comm=Comm()), last, every=True))
+    assert run.time_ns == 70
+    assert run.waiting_ns == (70, 70, 0)
+    assert [(row.rank, row.waiting_ns, row.nranks) for row in run.causes] == [(2, 140, 2)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=4, max_size=4), min_size=1, max_size=6))
+def test_the_last_rank_at_a_barrier_is_the_cause(rows: list[list[int]]) -> None:
+    """Each rank computes as long as a table says before each barrier; the first of the latest ones counts."""
+    b, nodes = Builder(4), []
+    expected: dict[int, float] = {}
+    for row in rows:
+        for rank, ns in enumerate(row):
+            nodes.append(
+                b.event("Pcontrol", repeat=on({rank: 1}), level=1, compute=Histogram.of(10 * ns + rank))
+            )
+        nodes.append(b.event("Barrier", comm=Comm()))
+        times = [10 * ns + rank for rank, ns in enumerate(row)]
+        latest = times.index(max(times))
+        expected[latest] = expected.get(latest, 0) + sum(max(times) - ns for ns in times)
+    caused: dict[int, float] = {}
+    for cause in run_ideally(b.of(*nodes, every=True)).causes:
+        caused[cause.rank] = caused.get(cause.rank, 0) + cause.waiting_ns
+    assert caused == pytest.approx(expected)
+
+
 def test_many_calls_are_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(root_causes, "MAX_CALLS", 3)
     run = run_ideally(chain())
-    assert run.waiting_ns == (0, 90, 150)
+    assert run.waiting_ns == (50, 90, 150)
     assert run.causes == ()
     assert run.followed == 0
 
@@ -84,4 +118,4 @@ def test_the_longest_waits_are_followed_first(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(root_causes, "MAX_STEPS", 1)
     run = run_ideally(chain())
     assert {waiter for waiter, *_ in run.pairs} == {2}
-    assert run.followed == pytest.approx(150 / 240)
+    assert run.followed == pytest.approx(150 / 290)

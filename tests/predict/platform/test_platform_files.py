@@ -118,7 +118,10 @@ def test_installed_platforms_are_found_by_name(name: str) -> None:
         ("ranks_per_node = true", "ranks_per_node is True; expected integer"),
         ("[network]\nsegments = [{from_bytes = 3}]", "network: segments start at [3] bytes"),
         ("[network]\nsegments = [{latency_us = 3}]", "network.segments[0].latency_us: unknown key"),
-        ("[memory]\nsegments = [{gap_ns = -1}]", "memory.segments[0]: gap_ns is -1; it must be 0 or more"),
+        (
+            "[memory]\nsegments = [{gap_ns = -1}]",
+            "memory.segments[0]: gap_ns is -1; it must be a finite number",
+        ),
         ("[topology]\ndims = ['a']", "topology.dims is ['a']; expected array of integers"),
         (
             "[collectives]\nallreduce = [{algorithm = 'x'}]",

@@ -3,7 +3,7 @@ const CAUSE_CELL = 34, MAX_CAUSE_ARROWS = 8;
 
 // Column and row of a rank, several planes beside each other; without a grid in rows of `wide` ranks.
 function placesOfRanks(dims, count) {
-  const known = dims.length > 1 && dims.reduce((product, n) => product * n, 1) === count;
+  const known = dims.length > 1 && dims.reduce((product, n) => product * n, 1) === count && dims[dims.length - 2] <= 4 * dims[dims.length - 1];
   const wide = known ? dims[dims.length - 1] : Math.min(count, 32), high = known ? dims[dims.length - 2] : Math.ceil(count / wide);
   return { wide, high, planes: Math.ceil(count / (wide * high)), of: (rank) => {
     const plane = Math.floor(rank / (wide * high)), within = rank % (wide * high);

@@ -6,26 +6,28 @@ ranks wait only since others compute longer: what the recorded run takes beyond 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from scalatrace.report.costs.efficiency import TimeParts, time_parts
 from scalatrace.report.costs.rows import distinct_sites
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.style import coarse_duration, coarse_percent, number
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.threads import thread_count
 
 __all__ = ["IdealRunFacts", "LateRank", "LateRankComputation", "WaitCauses", "causes_of"]
 
 MAX_LATE_RANKS, MAX_PLACES, MAX_PAIRS, MAX_DRAWN_RANKS = 6, 3, 12, 1024
 """Late ranks that are listed, computations of each, pairs of ranks, and ranks that are drawn."""
 
-MANY = 0.5
+MIN_NAMED_SHARE = 0.5
 """Part of the waiting that the named late ranks cause, at least; else it is spread."""
 MAX_NAMED = 3
 
-LITTLE = 0.02
-"""Part of the run time up to which waiting is not explained."""
+MIN_WAITING = 0.02
+"""Part of the time of all ranks from which on waiting is explained."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +36,17 @@ class IdealRunFacts:
 
     Attributes:
         time_ns: when the last rank ends.
-        waiting_ns: [ranks] waiting of each rank in calls.
+        waiting_ns: [ranks] waiting of each rank, also at its end for the last rank.
         causes: rank, number of the call before which it computes, ns that others wait for it, and how many.
-        pairs: rank that waits, rank whose computation it waits for, ns.
+        waiters: rank -> ranks that wait for it.
+        pairs: rank that waits, rank whose computation it waits for, ns: the largest.
         followed: part of the waiting whose causes are known.
     """
 
     time_ns: float
     waiting_ns: Sequence[float]
     causes: Sequence[tuple[int, int, float, int]] = ()
+    waiters: Mapping[int, int] = field(default_factory=dict)
     pairs: Sequence[tuple[int, int, float]] = ()
     followed: float = 0.0
 
@@ -69,7 +73,7 @@ class LateRank:
     Attributes:
         caused_ns: waiting of all other ranks for its computation.
         share: of all waiting.
-        nwaiting: most ranks that wait for one of its computations.
+        nwaiting: ranks that wait for it.
     """
 
     rank: int
@@ -84,23 +88,15 @@ class WaitCauses:
     """Parts of the run time, and who waits for whom.
 
     Attributes:
-        computing, waiting, transfer: parts of the run time, means of the ranks, from 0 to 1; waiting includes
-            that for the rank that ends last. transfer is None where times contain waiting for cores: then
-            the others are parts of the time on a network that takes no time.
-        serialisation, transfer_efficiency: POP: largest computation over time on that network, and that time
-            over the run time; None: not known.
+        parts: of the run time; None: not known.
         late: ranks for which others wait most.
         pairs: rank that waits, rank that it waits for, ns: the largest.
         by_rank: rank, ns that it waits, ns that others wait for it; (): too many.
+        followed: part of the waiting whose causes are known.
         sentence: the result; `who` is its last part, on the ranks that others wait for, or "".
     """
 
-    time_ns: float
-    computing: float
-    waiting: float
-    transfer: float | None
-    serialisation: float | None
-    transfer_efficiency: float | None
+    parts: TimeParts | None
     late: tuple[LateRank, ...]
     pairs: tuple[tuple[int, int, float], ...]
     by_rank: tuple[tuple[int, float, float], ...]
@@ -117,33 +113,25 @@ def causes_of(
     Args:
         numbers: id of a node -> number in the tree.
     """
-    if ideal is None or not summary.run_time_ns or summary.compute_ns is None:
+    if ideal is None or not summary.run_time_ns or summary.compute_ns is None or thread_count(trace.meta) > 1:
         return None
-    shared_cores = bool(summary.shared_cores)
-    nranks = len(trace.ranks)
-    whole_ns = ideal.time_ns if shared_cores else max(summary.run_time_ns, ideal.time_ns)
-    if whole_ns <= 0:
-        return None
-    computing = min(summary.compute_ns / nranks / whole_ns, 1.0)
-    waiting = max(ideal.time_ns / whole_ns - computing, 0.0)
-    late = _late_ranks(trace, ideal, numbers)
+    nranks, shared_cores = len(trace.ranks), bool(summary.shared_cores)
     most_ns = max((each.compute_ns[2] for each in summary.ranks), default=None)
+    parts = time_parts(summary.run_time_ns, summary.compute_ns / nranks, most_ns, ideal.time_ns, shared_cores)
+    late = _late_ranks(trace, ideal, numbers)
     caused: dict[int, float] = {}
     for rank, _, ns, _ in ideal.causes:
         caused[rank] = caused.get(rank, 0.0) + ns
-    who = f"{_who(late)}." if nranks > 1 and waiting > LITTLE and late else ""
+    waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
+    who = f"{_who(late)}." if waits and late else ""
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
-    facts = (computing, waiting, None if shared_cores else 1 - ideal.time_ns / whole_ns)
     return WaitCauses(
-        whole_ns,
-        *facts,
-        min(most_ns / ideal.time_ns, 1.0) if ideal.time_ns and most_ns is not None else None,
-        None if shared_cores else ideal.time_ns / whole_ns,
+        parts,
         late,
         tuple(ideal.pairs[:MAX_PAIRS]),
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
         ideal.followed,
-        " ".join(filter(None, (_parts(summary.run_time_ns, nranks, facts, shared_cores), who))),
+        " ".join(filter(None, (_parts(summary, nranks, parts), who))),
         who,
     )
 
@@ -166,22 +154,29 @@ def _late_ranks(trace: Trace, ideal: IdealRunFacts, numbers: dict[int, int]) -> 
             LateRankComputation(op, site, node, ns / total)
             for (op, _), site, (_, node, ns, _) in zip(calls, distinct_sites(calls), rows, strict=False)
         )
-        result.append(LateRank(rank, caused_ns, caused_ns / total, max(row[3] for row in rows), places))
+        result.append(LateRank(rank, caused_ns, caused_ns / total, ideal.waiters.get(rank, 0), places))
     return tuple(result)
 
 
-def _parts(run_ns: float, nranks: int, parts: tuple[float, float, float | None], shared_cores: bool) -> str:
-    """Return the parts of the run time in a sentence."""
-    computing, waiting, transfer = parts
-    start = f"{coarse_duration(run_ns)} on {number(nranks)} rank{'s' if nranks > 1 else ''}"
-    if shared_cores:
-        start += ", which shared cores. With a core each and a network that takes no time"
-    texts = [f"{coarse_percent(computing)} computing"]
+def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None) -> str:
+    """Return the run time and its parts in a sentence."""
+    if summary.run_time_interval_ns is not None:
+        time = " to ".join(map(coarse_duration, summary.run_time_interval_ns))
+    else:
+        time = coarse_duration(summary.run_time_ns or 0.0)
+    text = (
+        f"{time}{' (mean)' if summary.mean_note else ''} on {number(nranks)} rank{'s' if nranks > 1 else ''}"
+    )
+    if summary.shared_cores:
+        text += ", which shared cores. With a core each and a network that takes no time"
+    if parts is None:
+        return f"{text}."
+    texts = [f"{coarse_percent(parts.computing)} computing"]
     if nranks > 1:
-        texts.append(f"{coarse_percent(waiting)} waiting for other ranks")
-    if transfer is not None:
-        texts.append(f"{coarse_percent(transfer)} in MPI {'otherwise' if nranks > 1 else ''}".rstrip())
-    return f"{start}: {', '.join(texts)}."
+        texts.append(f"{coarse_percent(parts.waiting)} waiting for other ranks")
+    if parts.transfer is not None:
+        texts.append(f"{coarse_percent(parts.transfer)} in MPI{' otherwise' if nranks > 1 else ''}")
+    return f"{text}: {', '.join(texts)}."
 
 
 def _who(late: Sequence[LateRank]) -> str:
@@ -189,12 +184,12 @@ def _who(late: Sequence[LateRank]) -> str:
     named: list[LateRank] = []
     for rank in late[:MAX_NAMED]:
         named.append(rank)
-        if sum(each.share for each in named) >= MANY:
+        if sum(each.share for each in named) >= MIN_NAMED_SHARE:
             break
     share = sum(each.share for each in named)
     place, first = late[0].places[0], f"rank {number(late[0].rank)}"
     where = f"its computation before {place.op} {_short(place.site)}"
-    if share < MANY:
+    if share < MIN_NAMED_SHARE:
         return f"The waiting is spread; {first} causes most, {coarse_percent(late[0].share)}: {where}"
     if len(named) == 1:
         return f"Ranks wait mostly for {first} ({coarse_percent(share)}): {where}"
