@@ -94,6 +94,10 @@ class Network {
     int64_t route_latency(int32_t from, int32_t to) const {
         return topology_ ? topology_->latency_ps(node_of(from), node_of(to)) : 0;
     }
+    /* Whether a message goes over links of the topology. */
+    bool uses_links(int32_t from, int32_t to, int64_t nbytes) const {
+        return topology_ && nbytes > 0 && from != to && node_of(from) != node_of(to);
+    }
     /* Whether messages of one size cost the same between any two ranks below `nranks`. */
     bool uniform(int32_t nranks) const {
         return !topology_ &&

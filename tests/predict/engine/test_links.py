@@ -15,7 +15,7 @@ from scalatrace import Trace
 from scalatrace.predict.engine import hot_links
 from scalatrace.predict.engine.hot_links import hottest_links
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
-from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
+from scalatrace.predict.platform import AlgorithmRule, Network, NetworkTopology, Platform, Segment
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -274,6 +274,56 @@ def test_further_links_take_longer(network: str) -> None:
     line = replace(PLATFORM, topology=NetworkTopology("torus", (8,), hop_ns=50.0))
     times = [max(times_ns(shift(0, far), each, network)) for each in (tree, line) for far in (1, 4)]
     assert times == [1100, 1100, 1000, 1150]
+
+
+def collective(name: str, entries_ns: Sequence[int]) -> Trace:
+    """Return one collective call that ranks enter at different times."""
+    b = Builder(NRANKS)
+    sizes: dict[str, Any] = {"count": 4000, "datatype": BYTE}
+    if name == "Alltoall":
+        sizes = {"sendcount": 1000, "sendtype": BYTE, "recvcount": 1000, "recvtype": BYTE}
+    if name == "Bcast":
+        sizes["root"] = 3
+    if name == "Allreduce":
+        sizes["op"] = "MPI_SUM"
+    waits = [
+        b.event("Wtime", repeat=on({rank: 1}), compute=Histogram.of(ns)) for rank, ns in enumerate(entries_ns)
+    ]
+    return b.of(*waits, b.event(name, **sizes, comm=Comm()), every=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["Alltoall", "Bcast", "Allreduce"]),
+    st.sampled_from(TOPOLOGIES),
+    st.lists(st.integers(0, 3000), min_size=NRANKS, max_size=NRANKS) | st.just([0] * NRANKS),
+    st.booleans(),
+    st.sampled_from([None, 100]),
+)
+def test_rounds_that_overlap_take_as_long_as_flows(
+    name: str, topology: NetworkTopology, entries_ns: list[int], interfaces: bool, limit: int | None
+) -> None:
+    network = Network((Segment(0, 200, 1.0, 0, 30, 40),), limit)
+    platform = Platform(
+        network=network,
+        interface="rank" if interfaces else "unlimited",
+        topology=topology,
+        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+    )
+    trace = collective(name, entries_ns)
+    assert times_ns(trace, platform, "loads") == pytest.approx(times_ns(trace, platform, "flows"), abs=0.1)
+
+
+def test_all_to_alls_on_a_torus_are_slower_than_their_rounds() -> None:
+    """One round after another would take 9000 ns, the time of the busiest link of each."""
+    platform = replace(
+        PLATFORM,
+        network=Network((Segment(0, 0, 1.0),)),
+        topology=NetworkTopology("torus", (4, 2)),
+        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+    )
+    trace = collective("Alltoall", [0] * NRANKS)
+    assert max(times_ns(trace, platform, "loads")) == max(times_ns(trace, platform, "flows")) == 11500
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
