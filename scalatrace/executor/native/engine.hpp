@@ -217,6 +217,8 @@ class Engine {
     bool is_flow(int32_t from, int32_t to, int64_t nbytes) const;
     int32_t start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner,
                        int32_t node);
+    void start_transfer(int32_t r, const st_sim_node &node, const Cost &cost, int64_t latency);
+    bool await_transfers(int32_t r);
     void report_links();
     bool advance_flows();
     void end_flow(const FlowOwner &owner, int64_t at);
@@ -237,6 +239,8 @@ class Engine {
     std::unique_ptr<FlowRounds> flow_rounds_;
     std::vector<FlowOwner> flow_owners_; /* of each flow */
     std::vector<Flows::End> flow_ends_;
+    std::vector<std::vector<int32_t>>
+        transfers_; /* of each rank: requests of one-sided ones that no flush has awaited */
     std::vector<int32_t> route_;
     std::unordered_map<uint64_t, double> link_uses_; /* bytes by link and node, of flows */
     std::vector<Rank> ranks_;

@@ -16,6 +16,7 @@ void Engine::make_flows() {
     flows_ = std::make_unique<Flows>();
     for (int32_t link = 0; link < nflow_links(network_, program_.nranks); ++link)
         flows_->add_link(flow_per_byte(network_, link));
+    transfers_.resize(ranks_.size());
     flow_rounds_ = std::make_unique<FlowRounds>(
         network_, true,
         [this](const FlowOwner &owner, const RoundMessage &message) {
@@ -86,6 +87,7 @@ void Engine::end_flow(const FlowOwner &owner, int64_t at) {
         flow_rounds_->arrive(owner, clock);
         return;
     }
+    if (owner.reply) clock.add_latency(owner.reply);
     if (owner.message >= 0) {
         Message &message = messages_[owner.message];
         message.at = clock;
@@ -102,6 +104,44 @@ void Engine::end_flow(const FlowOwner &owner, int64_t at) {
         request.state = number == owner.send ? Request::kDone : Request::kMatched;
         done(number);
     }
+}
+
+/* One-sided transfers. */
+
+/* The bytes of a one-sided transfer are a flow, from the rank's clock on. */
+void Engine::start_transfer(int32_t r, const st_sim_node &node, const Cost &cost, int64_t latency) {
+    const auto add = [&] {
+        const int32_t request = make_request(r, Request::kSend, node);
+        requests_[request].busy_from = ranks_[r].clock.t;
+        requests_[request].state = Request::kPending;
+        return request;
+    };
+    const bool gets = node.op == ST_SIM_GET;
+    const auto target = static_cast<int32_t>(field(node.peer, r));
+    FlowOwner owner;
+    owner.start = ranks_[r].clock;
+    owner.start.add_latency(latency);
+    if (gets)
+        owner.start.add_latency(latency);
+    else
+        owner.reply = latency;
+    owner.send = add();
+    transfers_[r].push_back(owner.send);
+    if (node.flags & ST_SIM_NONBLOCKING) {
+        owner.request = add();
+        own(r, owner.request);
+    }
+    start_flow(gets ? target : home(r), gets ? home(r) : target, cost.nbytes, cost.transfer, owner, ranks_[r].node);
+}
+
+/* The current call waits for the rank's one-sided transfers. False: all have ended. */
+bool Engine::await_transfers(int32_t r) {
+    Rank &rank = ranks_[r];
+    rank.clock = later(rank.clock, rank.one_sided);
+    if (!flows_ || transfers_[r].empty()) return false;
+    for (const int32_t request : transfers_[r]) await(r, request);
+    transfers_[r].clear();
+    return true;
 }
 
 /* Collective calls. */

@@ -52,6 +52,7 @@ struct FlowOwner {
     int32_t message = -1; /* that no receive has matched */
     int32_t request = -1; /* its receive */
     int32_t send = -1;    /* request of the sender, if it waits */
+    int64_t reply = 0;    /* ps: latency of an acknowledgement */
     RoundCall *call = nullptr;
     RoundCall::From from;
     int32_t to = -1; /* member */

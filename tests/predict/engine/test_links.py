@@ -260,6 +260,35 @@ def test_a_probe_waits_for_the_flow() -> None:
     assert max(times_ns(trace, PLATFORM, "flows")) == 2000
 
 
+@pytest.mark.parametrize("network", ["none", "loads", "flows"])
+@pytest.mark.parametrize("name", ["Put", "Get", "Rput"])
+@pytest.mark.parametrize("ending", ["Win_flush_all", "Win_fence", "Wait"])
+def test_one_sided_transfers_share_links(name: str, ending: str, network: str) -> None:
+    """Two ranks access one target: they share its link; acknowledgements and requests take a latency."""
+    if ending == "Wait" and name != "Rput":
+        return
+    b = Builder(NRANKS)
+    window = {"win": 0, "comm": Comm()}
+    some = on({1: 1, 2: 1})
+    access = b.event(
+        name, repeat=some, origin_count=1000, origin_datatype=BYTE, target_rank=0, target_disp=0,
+        target_count=1000, target_datatype=BYTE, **window,
+    )  # fmt: skip
+    end = b.event("Wait", repeat=some, request=0) if ending == "Wait" else b.event(ending, **window)
+    times = times_ns(b.of(access, end, every=True), PLATFORM, network)
+    bytes_ns = 1000 if network == "none" else 2000
+    assert max(times) == 2000 + bytes_ns + (3000 if ending == "Win_fence" else 0)
+
+
+def test_one_sided_transfers_end_without_their_flush() -> None:
+    b = Builder(2)
+    put = b.event(
+        "Put", repeat=on({0: 1}), origin_count=1000, origin_datatype=BYTE, target_rank=1, target_disp=0,
+        target_count=1000, target_datatype=BYTE, win=0, comm=Comm(),
+    )  # fmt: skip
+    assert times_ns(b.of(put), PLATFORM, "flows") == [0, 0]
+
+
 @pytest.mark.parametrize("network", ["loads", "flows"])
 def test_paths_add_up(network: str) -> None:
     trace = every_kind(6)
