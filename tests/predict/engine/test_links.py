@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,10 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
+from scalatrace.executor.links import EngineTopology
 from scalatrace.predict.engine import hot_links
 from scalatrace.predict.engine.hot_links import hottest_links
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
-from scalatrace.predict.platform import AlgorithmRule, Network, NetworkTopology, Platform, Segment
+from scalatrace.predict.platform import (
+    AlgorithmRule,
+    Network,
+    NetworkTopology,
+    Platform,
+    Segment,
+    TopologyShape,
+)
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -378,6 +387,24 @@ def test_loads_and_flows_count_the_same_bytes(topology: NetworkTopology) -> None
     first = rows[0][0]
     assert first["nbytes"] == uses[0].nbytes.max() or topology.kind == "dragonfly"
     assert {row["operation"] for row in rows[0]} <= {"Isend", "Allreduce"}
+
+
+def test_links_are_built_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def build(shape: TopologyShape) -> EngineTopology:
+        built.append(shape.kind)
+        return engine_topology(shape)
+
+    monkeypatch.setattr(sys.modules[Simulator.__module__], "engine_topology", build)
+    simulator, line = Simulator(every_kind(8)), NetworkTopology("torus", (8,))
+    for seed in (1, 2):
+        for network in ("loads", "flows"):
+            options = SimulateOptions(network=network, drawn=True, seed=seed)
+            first, again = (simulator.run(PLATFORM, options) for _ in range(2))
+            assert first.clocks.tolist() == again.clocks.tolist()
+    simulator.run(replace(PLATFORM, topology=line))
+    assert built == ["cluster", "torus"]
 
 
 def test_bytes_of_destinations_that_vary() -> None:
