@@ -12,7 +12,8 @@ namespace {
 
 constexpr int32_t kMaxRounds = 4096; /* rounds of all members that are simulated one by one */
 constexpr double kLeastPart = 0.01;  /* of a call's time: links that are busy for less are not shared for long */
-constexpr int32_t kSamples = 8;      /* of more rounds, where the links of each differ */
+constexpr int64_t kMinWindow = 32, kMaxWindow = 64; /* rounds: in fewer ones, members have not drifted apart */
+constexpr int32_t kSamples = 8;                     /* of more rounds, where the links of each differ */
 
 class Rounds {
   public:
@@ -31,10 +32,14 @@ class Rounds {
         flow_times_ = &flow_times;
         nflows_.resize(now_.size());
     }
+    /* They take so much longer than one round after the other. */
+    void take(double stretch) { stretch_ = stretch; }
     /* Nothing is drawn. */
     void try_out() { is_trial_ = true; }
     /* All members ended each round together so far. */
     bool in_step() const { return in_step_; }
+    /* When each round ended, ps. */
+    const std::vector<int64_t> &round_ends() const { return round_ends_; }
     /* How long the busiest link of each round was busy, in all. */
     int64_t shared_ps() const { return shared_ps_; }
     const Clock &latest() const {
@@ -101,7 +106,10 @@ class Rounds {
                 now_[i].add_compute(
                     rounded(network_.platform.reduce_per_byte * static_cast<double>(steps_[s.from].nbytes)));
         }
-        if (is_trial_) in_step_ = in_step_ && same_time();
+        if (is_trial_) {
+            in_step_ = in_step_ && same_time();
+            round_ends_.push_back(latest().t);
+        }
     }
 
     /* Once all clocks are equal on a uniform network, each further round adds the same. More than kMaxRounds are not
@@ -172,7 +180,9 @@ class Rounds {
         times_ = loads_->keep(key_, round, std::move(times));
     }
     int64_t busy_ps(int32_t i) const {
-        return !times_ || times_->empty() ? 0 : (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+        if (!times_ || times_->empty()) return 0;
+        const int64_t ps = (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+        return stretch_ > 1 ? rounded(stretch_ * static_cast<double>(ps)) : ps;
     }
 
     /* The next message of a member. */
@@ -223,6 +233,8 @@ class Rounds {
     std::vector<size_t> nflows_; /* of these, by member: used so far */
     bool is_trial_ = false, in_step_ = true;
     int64_t shared_ps_ = 0;
+    double stretch_ = 1;
+    std::vector<int64_t> round_ends_;
     const int32_t *members_;
     std::vector<Clock> &now_;
     bool uniform_;
@@ -231,20 +243,41 @@ class Rounds {
     std::vector<Step> steps_;
 };
 
+/* Find how much longer the rounds of a long call take since they overlap: by some of them, each window from a common start. */
+double stretch_of(Network &network, RoundLoads &loads, const RoundLoads::Key &key, const std::vector<int64_t> &ends) {
+    const auto nrounds = static_cast<int64_t>(ends.size());
+    const auto steps = list_steps(key.algorithm, 0, key.root, Sizes(key.size, key.nbytes));
+    const int64_t most = std::min(RoundLoads::kMaxSteps, loads.nsteps_left) / key.size; /* rounds */
+    const int64_t length = std::min({most, kMaxWindow, nrounds});
+    if (length < kMinWindow || steps.back().round + 1 != nrounds) return 1;
+    const int64_t nwindows = most / length;
+    int64_t overlapping = 0, apart = 0;
+    for (int64_t k = 0; k < nwindows; ++k) {
+        const int64_t first = (nrounds - length) * (2 * k + 1) / (2 * nwindows);
+        apart += ends[first + length - 1] - (first ? ends[first - 1] : 0);
+        overlapping += flow_rounds_ps(network, key, static_cast<int32_t>(first), static_cast<int32_t>(first + length));
+    }
+    loads.nsteps_left -= nwindows * length * key.size;
+    return std::max(static_cast<double>(overlapping) / static_cast<double>(apart), 1.0);
+}
+
 /* Find whether rounds of a call may overlap, and whether that matters: links may be busy for a part of its time. */
 RoundLoads::Overlap overlap_of(Network &network, RoundLoads &loads, const RoundLoads::Key &key) {
     RoundLoads::Overlap overlap;
     const Sizes sizes(key.size, key.nbytes);
     const auto nsteps = product(static_cast<int64_t>(list_steps(key.algorithm, 0, key.root, sizes).size()), key.size);
-    if (nsteps > RoundLoads::kMaxSteps) return overlap;
+    if (nsteps > RoundLoads::kMaxListed) return overlap;
     std::vector<Clock> clocks(static_cast<size_t>(key.size));
     Rounds trial(network, &loads, key, clocks);
     trial.try_out();
     kAlgorithms<Rounds>[key.algorithm].run(trial);
     loads.end_counting();
     overlap.in_step = trial.in_step();
-    if (static_cast<double>(trial.shared_ps()) >= kLeastPart * static_cast<double>(trial.latest().t))
+    if (static_cast<double>(trial.shared_ps()) < kLeastPart * static_cast<double>(trial.latest().t)) return overlap;
+    if (nsteps <= RoundLoads::kMaxSteps)
         overlap.nsteps = nsteps;
+    else if (!overlap.in_step)
+        overlap.stretch = stretch_of(network, loads, key, trial.round_ends());
     return overlap;
 }
 
@@ -295,6 +328,7 @@ void run_algorithm(Network &network, RoundLoads *loads, const Call &call, int32_
     if (loads) {
         loads->begin(key);
         if (const FlowTimes *times = times_of_overlap(network, *loads, key, clocks)) r.take(*times);
+        r.take(loads->overlaps.at(key).stretch);
     }
     kAlgorithms<Rounds>[key.algorithm].run(r);
 }

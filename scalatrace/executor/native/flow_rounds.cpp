@@ -132,21 +132,21 @@ void find_flow_links(const Network &network, int32_t from, int32_t to, std::vect
     links.push_back(topology.nlinks() + 2 * to + 1);
 }
 
-FlowTimes flow_times(Network &network, const RoundLoads::Key &key, const std::vector<int64_t> &entries, int64_t most) {
+namespace {
+
+RoundCall call_of(const RoundLoads::Key &key) {
+    RoundCall call;
+    call.ranks = key.members;
+    call.members.resize(static_cast<size_t>(key.size));
+    return call;
+}
+
+/* Run a call, of whose members steps and clocks are set. */
+FlowTimes run_call(Network &network, RoundCall &call) {
     struct Place {
         FlowOwner owner;
         size_t at; /* of the sender's messages */
     };
-    RoundCall call;
-    call.ranks = key.members;
-    call.members.resize(static_cast<size_t>(key.size));
-    int64_t nsteps = 0;
-    for (int32_t i = 0; i < key.size; ++i) {
-        call.members[i].steps = list_steps(key.algorithm, i, key.root, Sizes(key.size, key.nbytes));
-        call.members[i].clock.t = entries[i];
-        nsteps += static_cast<int64_t>(call.members[i].steps.size());
-        if (nsteps > most) return {};
-    }
     FlowTimes times(call.members.size());
     Flows flows;
     std::unordered_map<int32_t, int32_t> numbers; /* of the links that the call uses */
@@ -167,7 +167,7 @@ FlowTimes flow_times(Network &network, const RoundLoads::Key &key, const std::ve
         times[from].push_back(0);
     };
     FlowRounds rounds(network, false, start, [](RoundCall &, int32_t) {});
-    for (int32_t i = 0; i < key.size; ++i) rounds.enter(call, i);
+    for (size_t i = 0; i < call.members.size(); ++i) rounds.enter(call, static_cast<int32_t>(i));
     std::vector<Flows::End> ended;
     std::vector<Place> ends; /* numbers of flows are used again */
     while (flows.advance(INT64_MAX, ended)) {
@@ -181,6 +181,31 @@ FlowTimes flow_times(Network &network, const RoundLoads::Key &key, const std::ve
         }
     }
     return times;
+}
+
+} // namespace
+
+FlowTimes flow_times(Network &network, const RoundLoads::Key &key, const std::vector<int64_t> &entries, int64_t most) {
+    RoundCall call = call_of(key);
+    int64_t nsteps = 0;
+    for (int32_t i = 0; i < key.size; ++i) {
+        call.members[i].steps = list_steps(key.algorithm, i, key.root, Sizes(key.size, key.nbytes));
+        call.members[i].clock.t = entries[i];
+        nsteps += static_cast<int64_t>(call.members[i].steps.size());
+        if (nsteps > most) return {};
+    }
+    return run_call(network, call);
+}
+
+int64_t flow_rounds_ps(Network &network, const RoundLoads::Key &key, int32_t first, int32_t end) {
+    RoundCall call = call_of(key);
+    for (int32_t i = 0; i < key.size; ++i)
+        for (const st_sim_step &step : list_steps(key.algorithm, i, key.root, Sizes(key.size, key.nbytes)))
+            if (step.round >= first && step.round < end) call.members[i].steps.push_back(step);
+    run_call(network, call);
+    int64_t last = 0;
+    for (const RoundCall::Member &member : call.members) last = std::max(last, member.clock.t);
+    return last;
 }
 
 } // namespace sim

@@ -98,5 +98,8 @@ void find_flow_links(const Network &network, int32_t from, int32_t to, std::vect
 /* Run one call, which the members enter at these times, ps. Empty: it has more than `most` steps. */
 FlowTimes flow_times(Network &network, const RoundLoads::Key &key, const std::vector<int64_t> &entries, int64_t most);
 
+/* How long some successive rounds of a call take, which all members begin at the same time. */
+int64_t flow_rounds_ps(Network &network, const RoundLoads::Key &key, int32_t first, int32_t end);
+
 } // namespace sim
 #endif

@@ -51,8 +51,9 @@ using FlowTimes = std::vector<std::vector<int64_t>>;
 /* Times that links are busy in the rounds of collective calls, kept for calls that come again. */
 class RoundLoads {
   public:
-    static constexpr int64_t kMaxSteps = int64_t{1} << 17;    /* of a call that is run as flows ... */
+    static constexpr int64_t kMaxSteps = int64_t{1} << 16;    /* of a call that are run as flows ... */
     static constexpr int64_t kMaxAllSteps = int64_t{1} << 18; /* ... and of all such calls */
+    static constexpr int64_t kMaxListed = int64_t{1} << 23;   /* of a call of which some rounds are run so */
 
     using Times = std::vector<int64_t>; /* [member] ps of its message; one for all; empty: 0 */
     struct Key {
@@ -62,9 +63,10 @@ class RoundLoads {
         bool operator<(const Key &o) const;
     };
 
-    struct Overlap {                                     /* of the rounds of a call */
-        int64_t nsteps = 0;                              /* of its run as flows; 0: it is not run so */
-        bool in_step = false;                            /* members that begin together end each round together */
+    struct Overlap {          /* of the rounds of a call */
+        int64_t nsteps = 0;   /* of its run as flows; 0: it is not run so */
+        double stretch = 1;   /* of the messages of a call with more steps, since its rounds overlap */
+        bool in_step = false; /* members that begin together end each round together */
         std::map<std::vector<int64_t>, FlowTimes> times; /* by when members enter, ps after the first */
         const FlowTimes *last = nullptr;
     };

@@ -364,6 +364,20 @@ def test_all_to_alls_on_a_torus_are_slower_than_their_rounds() -> None:
     assert max(times_ns(trace, platform, "loads")) == max(times_ns(trace, platform, "flows")) == 11500
 
 
+def test_some_rounds_stand_for_those_of_a_long_call() -> None:
+    platform = replace(
+        PLATFORM,
+        network=Network((Segment(0, 0, 0.1),)),
+        topology=NetworkTopology("torus", (10, 6, 5)),
+        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+    )
+    b = Builder(300)
+    sizes = {"sendcount": 16384, "sendtype": BYTE, "recvcount": 16384, "recvtype": BYTE}
+    trace = b.of(b.event("Alltoall", **sizes, comm=Comm()))
+    simgrid_ns = 2_485_214  # replay of SimGrid 3.32 on this torus
+    assert max(times_ns(trace, platform, "loads")) == pytest.approx(simgrid_ns, rel=0.1)
+
+
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_loads_and_flows_count_the_same_bytes(topology: NetworkTopology) -> None:
     b = Builder(NRANKS)
