@@ -258,7 +258,7 @@ class Simulator:
         noise_seed = options.seed if options.drawn else None
         topology = None if links is None else self._topology_of(links)
         platform_arrays = PlatformArrays(platform, topology, network == "flows", noise_seed)
-        link_use = LinkUse(links) if count_links and links is not None else None
+        link_use = LinkUse(links, topology) if count_links and links and topology else None
         loads = self._link_loads(platform, links, platform_arrays, link_use)
         struct = self.program.struct(loads, options.drawn, self._spread)
         needs_calls = path or options.drawn or network == "flows" or call_log is not None
