@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scalatrace.arrays import Floats, Ints
 from scalatrace.executor.binding import EngineResult
 from scalatrace.executor.fields import pointer
+from scalatrace.executor.links import EngineTopology
 from scalatrace.executor.program import LoweredProgram
 from scalatrace.predict.engine.link_loads import GroupMessages
 from scalatrace.predict.platform import TopologyShape
-from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.callsite import callers, short_frame
 
 __all__ = ["LinkUse", "busy_shares", "call_that_sends_most", "hottest_links", "link_map"]
@@ -28,7 +28,7 @@ MAX_COUNTS = 1 << 25
 
 
 class LinkUse:
-    """What a run sends over links.
+    """What a run sends over links, of which `topology` has the routes.
 
     Attributes:
         links: of the machine.
@@ -38,9 +38,9 @@ class LinkUse:
         complete: whether messages between two ranks are counted, too.
     """
 
-    def __init__(self, links: TopologyShape) -> None:
+    def __init__(self, links: TopologyShape, topology: EngineTopology) -> None:
         self.links = links
-        self._topology = engine_topology(links)
+        self._topology = topology
         count = self._topology.count_links()
         self.nbytes, self.most = np.zeros(count), np.zeros(count)
         self.node: NDArray[np.int32] = np.full(count, -1, dtype=np.int32)

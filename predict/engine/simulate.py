@@ -18,13 +18,14 @@ from scalatrace.executor.alone import why_not_alone
 from scalatrace.executor.binding import PARTS, PATH
 from scalatrace.executor.call_times import TooLongCallError, load_factors
 from scalatrace.executor.fields import pointer
+from scalatrace.executor.links import EngineTopology
 from scalatrace.executor.program import LoweredProgram, lower
 from scalatrace.predict.engine.call_log import CallLog
 from scalatrace.predict.engine.hot_links import LinkUse
 from scalatrace.predict.engine.link_loads import LinkLoads, SharedLinks
 from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
 from scalatrace.predict.platform import Platform, TopologyShape
-from scalatrace.predict.platform.engine_arrays import PlatformArrays
+from scalatrace.predict.platform.engine_arrays import PlatformArrays, engine_topology
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
@@ -176,6 +177,7 @@ class Simulator:
         self.program = lower(trace, marked, polls_work)
         self._shared = SharedLinks(self.program)
         self._loads: tuple[Any, LinkLoads] | None = None  # the last ones, and what they depend on
+        self._topology: tuple[TopologyShape, EngineTopology] | None = None  # the last one
         self._trace = trace
         self._load: Any = None
         self._spread = 0.0  # of the loads
@@ -254,8 +256,9 @@ class Simulator:
         network = options.network_of(platform)
         links = platform.links(nranks) if network != "none" else None
         noise_seed = options.seed if options.drawn else None
-        platform_arrays = PlatformArrays(platform, links, network == "flows", noise_seed)
-        link_use = LinkUse(links) if count_links and links is not None else None
+        topology = None if links is None else self._topology_of(links)
+        platform_arrays = PlatformArrays(platform, topology, network == "flows", noise_seed)
+        link_use = LinkUse(links, topology) if count_links and links and topology else None
         loads = self._link_loads(platform, links, platform_arrays, link_use)
         struct = self.program.struct(loads, options.drawn, self._spread)
         needs_calls = path or options.drawn or network == "flows" or call_log is not None
@@ -316,6 +319,12 @@ class Simulator:
             on_path,
             link_use,
         )
+
+    def _topology_of(self, links: TopologyShape) -> EngineTopology:
+        """Return the links as the executor reads them, those of the last run if they are equal."""
+        if self._topology is None or self._topology[0] != links:
+            self._topology = links, engine_topology(links)
+        return self._topology[1]
 
     def _link_loads(
         self,

@@ -9,7 +9,7 @@ import numpy as np
 from scalatrace.executor import binding
 from scalatrace.executor.fields import pointer
 from scalatrace.predict.platform.algorithms import algorithm_table
-from scalatrace.predict.platform.engine_arrays import PlatformArrays
+from scalatrace.predict.platform.engine_arrays import PlatformArrays, engine_topology
 from scalatrace.predict.platform.model import Platform
 from scalatrace.predict.platform.topology_shape import TopologyShape
 
@@ -32,7 +32,8 @@ def collective_ns(
         nbytes: as the rules of algorithms count it.
         shape: links that messages share; None: they share none.
     """
-    arrays, times = PlatformArrays(platform, shape), np.zeros(nranks, dtype=np.int64)
+    topology = None if shape is None else engine_topology(shape)
+    arrays, times = PlatformArrays(platform, topology), np.zeros(nranks, dtype=np.int64)
     number = algorithm_table()[operation][algorithm].number
     binding.library().st_sim_collective_times(
         ctypes.byref(arrays.struct), number, nbytes, 0, nranks, pointer(times, ctypes.c_int64)

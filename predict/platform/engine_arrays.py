@@ -36,7 +36,7 @@ class PlatformArrays:
     """A platform in picoseconds, with the arrays that the C structure points to.
 
     Args:
-        links: that messages share; None: they share none.
+        topology: its links are shared; None: messages share none.
         flows: they share them by flows, not by loads.
         noise_seed: of drawn durations of messages; None: they take those of the segments.
     """
@@ -44,7 +44,7 @@ class PlatformArrays:
     def __init__(
         self,
         platform: Platform,
-        links: TopologyShape | None = None,
+        topology: EngineTopology | None = None,
         flows: bool = False,
         noise_seed: int | None = None,
     ) -> None:
@@ -67,9 +67,9 @@ class PlatformArrays:
         if platform.node_numbers is not None:
             self._node_of = np.ascontiguousarray(platform.node_numbers, dtype=np.int32)
             self.struct.node_of = pointer(self._node_of, ctypes.c_int32)
-        if links is not None:
-            self._topology = engine_topology(links)
-            self.struct.topology = ctypes.pointer(self._topology.struct)
+        if topology is not None:
+            self._topology = topology
+            self.struct.links = topology.links
             self.struct.flows = flows
 
     def _network(self, network: Network) -> binding.NetworkParameters:

@@ -225,7 +225,7 @@ class PlatformParameters(ctypes.Structure):
         ("has_memory", c_int32),
         ("ranks_per_node", c_int32),
         ("node_of", _INT32),
-        ("topology", POINTER(TopologyParameters)),
+        ("links", c_void_p),
         ("flows", c_int32),
         ("serializes", c_int32),
         ("nrules", c_int32),
@@ -359,10 +359,14 @@ def library() -> Any:
 
 
 def _declare_topology(loaded: Any) -> None:
-    loaded.st_sim_count_links.argtypes = (POINTER(TopologyParameters),)
+    loaded.st_sim_links_new.argtypes = (POINTER(TopologyParameters),)
+    loaded.st_sim_links_new.restype = c_void_p
+    loaded.st_sim_links_free.argtypes = (c_void_p,)
+    loaded.st_sim_links_free.restype = None
+    loaded.st_sim_count_links.argtypes = (c_void_p,)
     loaded.st_sim_count_links.restype = c_int64
     loaded.st_sim_routes.argtypes = (
-        POINTER(TopologyParameters), c_int64, _INT32, _INT32, _INT64, c_int64, _INT32,
+        c_void_p, c_int64, _INT32, _INT32, _INT64, c_int64, _INT32,
     )  # fmt: skip
     loaded.st_sim_routes.restype = c_int64
     loaded.st_sim_link_loads.argtypes = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,9 +21,11 @@ __all__ = ["EngineTopology", "link_loads"]
 KINDS = ("cluster", "fat-tree", "torus", "mesh", "dragonfly", "graph")
 """In the order of enum st_sim_topology_kind."""
 
+TOO_MANY = "the links of the topology need more memory than there is; simulate fewer ranks"
+
 
 class EngineTopology:
-    """A topology as the executor reads it.
+    """A topology as the executor reads it, for any number of runs: routes in a graph are searched once.
 
     Args:
         kind: one of KINDS.
@@ -30,6 +33,9 @@ class EngineTopology:
         per_byte_ns, hop_ns: of each class of links.
         own_hop_ns: part of a route's latency that is in the network's.
         nvertices: of a graph.
+
+    Raises:
+        LimitError: out of memory.
     """
 
     def __init__(
@@ -45,7 +51,7 @@ class EngineTopology:
         self._shape = np.array(numbers, dtype=np.int32)
         self._per_byte = np.array(per_byte_ns, dtype=np.float64) * PS
         self._latency = np.array(hop_ns, dtype=np.float64) * PS
-        self.struct = binding.TopologyParameters(
+        struct = binding.TopologyParameters(
             kind=KINDS.index(kind),
             nnodes=nnodes,
             nvertices=nvertices,
@@ -55,10 +61,14 @@ class EngineTopology:
             latency=pointer(self._latency, ctypes.c_double),
             own_latency=own_hop_ns * PS,
         )
+        self.links = binding.library().st_sim_links_new(ctypes.byref(struct))
+        if not self.links:
+            raise LimitError(TOO_MANY)
+        weakref.finalize(self, binding.library().st_sim_links_free, self.links)
 
     def count_links(self) -> int:
-        """Return the number of links; each direction counts. Raises LimitError."""
-        return _checked(binding.library().st_sim_count_links(ctypes.byref(self.struct)))
+        """Return the number of links; each direction counts."""
+        return int(binding.library().st_sim_count_links(self.links))
 
     def routes(self, sources: Ints, dests: Ints) -> tuple[Ints, NDArray[np.int32]]:
         """Return the links between pairs of nodes.
@@ -80,7 +90,7 @@ class EngineTopology:
             )
             count = _checked(
                 binding.library().st_sim_routes(
-                    ctypes.byref(self.struct), len(a), *arrays, len(links), pointer(links, ctypes.c_int32)
+                    self.links, len(a), *arrays, len(links), pointer(links, ctypes.c_int32)
                 )
             )
             if count > len(links):
@@ -117,5 +127,5 @@ def link_loads(platform: Any, sources: Ints, dests: Ints, nbytes: Floats, own: F
 
 def _checked(status: int) -> int:
     if status < 0:
-        raise LimitError("the links of the topology need more memory than there is; simulate fewer ranks")
+        raise LimitError(TOO_MANY)
     return status

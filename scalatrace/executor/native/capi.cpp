@@ -98,24 +98,27 @@ extern "C" int64_t st_sim_schedule(int32_t algorithm, int32_t rank, int32_t size
     }
 }
 
-extern "C" int64_t st_sim_count_links(const st_sim_topology *topology) {
+extern "C" st_sim_links *st_sim_links_new(const st_sim_topology *topology) {
     try {
-        return sim::Topology(*topology).nlinks();
+        return new st_sim_links(*topology);
     } catch (const std::exception &) {
-        return ST_SIM_E_MEMORY;
+        return nullptr;
     }
 }
 
-extern "C" int64_t st_sim_routes(const st_sim_topology *topology, int64_t n, const int32_t *a, const int32_t *b,
-                                 int64_t *offsets, int64_t capacity, int32_t *links) {
+extern "C" void st_sim_links_free(st_sim_links *links) { delete links; }
+
+extern "C" int64_t st_sim_count_links(const st_sim_links *links) { return links->topology.nlinks(); }
+
+extern "C" int64_t st_sim_routes(const st_sim_links *links, int64_t n, const int32_t *a, const int32_t *b,
+                                 int64_t *offsets, int64_t capacity, int32_t *routes) {
     try {
-        const sim::Topology routed(*topology);
         std::vector<int32_t> route;
         int64_t count = offsets[0] = 0;
         for (int64_t i = 0; i < n; ++i) {
-            if (!routed.route(a[i], b[i], route)) route = {-1};
+            if (!links->topology.route(a[i], b[i], route)) route = {-1};
             for (const int32_t link : route) {
-                if (count < capacity) links[count] = link;
+                if (count < capacity) routes[count] = link;
                 ++count;
             }
             offsets[i + 1] = count;

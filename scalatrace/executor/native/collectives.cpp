@@ -1,5 +1,6 @@
 /* collectives.cpp - times of the algorithms of collective operations, round by round. */
 #include "collectives.hpp"
+#include "flow_rounds.hpp"
 #include "schedules.hpp"
 
 #include <algorithm>
@@ -10,20 +11,39 @@ namespace sim {
 namespace {
 
 constexpr int32_t kMaxRounds = 4096; /* rounds of all members that are simulated one by one */
-constexpr int32_t kSamples = 8;      /* of more rounds, where the links of each differ */
+constexpr double kLeastPart = 0.01;  /* of a call's time: links that are busy for less are not shared for long */
+constexpr int64_t kMinWindow = 32, kMaxWindow = 64; /* rounds: in fewer ones, members have not drifted apart */
+constexpr int32_t kSamples = 8;                     /* of more rounds, where the links of each differ */
 
 class Rounds {
   public:
-    Rounds(Network &network, RoundLoads *loads, const Call &call, int32_t algorithm, const int32_t *members,
-           std::vector<Clock> &clocks)
-        : network_(network), loads_(loads), root_(call.root), p_(static_cast<int32_t>(clocks.size())),
-          sizes_(p_, call.nbytes), key_{members, p_, algorithm, root_, call.nbytes}, members_(members), now_(clocks) {
+    Rounds(Network &network, RoundLoads *loads, const RoundLoads::Key &key, std::vector<Clock> &clocks)
+        : network_(network), loads_(loads), root_(key.root), p_(key.size), sizes_(p_, key.nbytes), key_(key),
+          members_(key.members), now_(clocks) {
         free_.resize(clocks.size());
         for (size_t i = 0; i < clocks.size(); ++i) free_[i] = clocks[i];
         int32_t highest = p_ - 1;
         for (int32_t i = 0; members_ && i < p_; ++i) highest = std::max(highest, members_[i]);
         uniform_ = network_.uniform(highest + 1) && !network_.platform.noisy;
-        if (loads_) loads_->begin(key_);
+    }
+
+    /* The messages of the call take these times. */
+    void take(const FlowTimes &flow_times) {
+        flow_times_ = &flow_times;
+        nflows_.resize(now_.size());
+    }
+    /* They take so much longer than one round after the other. */
+    void take(double stretch) { stretch_ = stretch; }
+    /* Nothing is drawn. */
+    void try_out() { is_trial_ = true; }
+    /* All members ended each round together so far. */
+    bool in_step() const { return in_step_; }
+    /* When each round ended, ps. */
+    const std::vector<int64_t> &round_ends() const { return round_ends_; }
+    /* How long the busiest link of each round was busy, in all. */
+    int64_t shared_ps() const { return shared_ps_; }
+    const Clock &latest() const {
+        return *std::max_element(now_.begin(), now_.end(), [](const Clock &a, const Clock &b) { return a.t < b.t; });
     }
 
     int32_t size() const { return p_; }
@@ -38,12 +58,15 @@ class Rounds {
         if (loads_) {
             share_links(same);
             loads_->count(key_, times_each_);
+            if (is_trial_ && times_ && !times_->empty())
+                shared_ps_ = plus(shared_ps_, *std::max_element(times_->begin(), times_->end()));
         }
         for (int32_t i = 0; i < p_; ++i) {
             const Step &s = steps_[i];
             if (s.to < 0) continue;
-            const Cost &c = network_.message(world(i), world(s.to), s.nbytes);
-            const int64_t transfer = std::max(c.transfer, busy_ps(i));
+            const Cost &c = is_trial_ ? network_.cost(world(i), world(s.to), s.nbytes)
+                                      : network_.message(world(i), world(s.to), s.nbytes);
+            const int64_t transfer = std::max(c.transfer, flow_times_ ? flow_ps(i) : busy_ps(i));
             const int64_t latency = loads_ ? plus(c.latency, network_.route_latency(world(i), world(s.to))) : c.latency;
             Clock start = now_[i];
             start.add_overhead(c.send);
@@ -51,7 +74,7 @@ class Rounds {
                 start = later(start, now_[s.to]);
                 if (c.handshake) start.add_latency(c.handshake);
             }
-            if (network_.platform.serializes) start = later(start, free_[i]);
+            if (network_.platform.serializes && !flow_times_) start = later(start, free_[i]); /* flows share it */
             Clock &busy = sent_[i].busy;
             busy = start;
             busy.add_bandwidth(std::max(transfer, c.gap));
@@ -82,6 +105,10 @@ class Rounds {
             if (s.reduces)
                 now_[i].add_compute(
                     rounded(network_.platform.reduce_per_byte * static_cast<double>(steps_[s.from].nbytes)));
+        }
+        if (is_trial_) {
+            in_step_ = in_step_ && same_time();
+            round_ends_.push_back(latest().t);
         }
     }
 
@@ -153,11 +180,15 @@ class Rounds {
         times_ = loads_->keep(key_, round, std::move(times));
     }
     int64_t busy_ps(int32_t i) const {
-        return !times_ || times_->empty() ? 0 : (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+        if (!times_ || times_->empty()) return 0;
+        const int64_t ps = (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+        return stretch_ > 1 ? rounded(stretch_ * static_cast<double>(ps)) : ps;
     }
 
-    const Clock &latest() const {
-        return *std::max_element(now_.begin(), now_.end(), [](const Clock &a, const Clock &b) { return a.t < b.t; });
+    /* The next message of a member. */
+    int64_t flow_ps(int32_t i) {
+        const Step &s = steps_[i];
+        return network_.uses_links(world(i), world(s.to), s.nbytes) ? (*flow_times_)[i][nflows_[i]++] : 0;
     }
 
     struct Sent {
@@ -167,9 +198,11 @@ class Rounds {
     };
 
     int32_t world(int32_t i) const { return members_ ? members_[i] : i; }
+    bool same_time() const {
+        return std::all_of(now_.begin(), now_.end(), [&](const Clock &c) { return c.t == now_[0].t; });
+    }
     bool equal() const {
-        return std::all_of(now_.begin(), now_.end(), [&](const Clock &c) { return c.t == now_[0].t; }) &&
-               std::all_of(free_.begin(), free_.end(), [&](const Clock &c) { return c.t <= now_[0].t; });
+        return same_time() && std::all_of(free_.begin(), free_.end(), [&](const Clock &c) { return c.t <= now_[0].t; });
     }
     void synchronize() {
         const Clock last = latest();
@@ -196,6 +229,12 @@ class Rounds {
     const RoundLoads::Times *times_ = nullptr; /* of the round */
     int32_t nrounds_ = 0;                      /* that differ from the one before */
     double times_each_ = 1;                    /* how many rounds one stands for */
+    const FlowTimes *flow_times_ = nullptr;
+    std::vector<size_t> nflows_; /* of these, by member: used so far */
+    bool is_trial_ = false, in_step_ = true;
+    int64_t shared_ps_ = 0;
+    double stretch_ = 1;
+    std::vector<int64_t> round_ends_;
     const int32_t *members_;
     std::vector<Clock> &now_;
     bool uniform_;
@@ -203,6 +242,69 @@ class Rounds {
     std::vector<Sent> sent_;
     std::vector<Step> steps_;
 };
+
+/* Find how much longer the rounds of a long call take since they overlap: by some of them, each window from a common start. */
+double stretch_of(Network &network, RoundLoads &loads, const RoundLoads::Key &key, const std::vector<int64_t> &ends) {
+    const auto nrounds = static_cast<int64_t>(ends.size());
+    const auto steps = list_steps(key.algorithm, 0, key.root, Sizes(key.size, key.nbytes));
+    const int64_t most = std::min(RoundLoads::kMaxSteps, loads.nsteps_left) / key.size; /* rounds */
+    const int64_t length = std::min({most, kMaxWindow, nrounds});
+    if (length < kMinWindow || steps.back().round + 1 != nrounds) return 1;
+    const int64_t nwindows = most / length;
+    int64_t overlapping = 0, apart = 0;
+    for (int64_t k = 0; k < nwindows; ++k) {
+        const int64_t first = (nrounds - length) * (2 * k + 1) / (2 * nwindows);
+        apart += ends[first + length - 1] - (first ? ends[first - 1] : 0);
+        overlapping += flow_rounds_ps(network, key, static_cast<int32_t>(first), static_cast<int32_t>(first + length));
+    }
+    loads.nsteps_left -= nwindows * length * key.size;
+    return std::max(static_cast<double>(overlapping) / static_cast<double>(apart), 1.0);
+}
+
+/* Find whether rounds of a call may overlap, and whether that matters: links may be busy for a part of its time. */
+RoundLoads::Overlap overlap_of(Network &network, RoundLoads &loads, const RoundLoads::Key &key) {
+    RoundLoads::Overlap overlap;
+    const Sizes sizes(key.size, key.nbytes);
+    const auto nsteps = product(static_cast<int64_t>(list_steps(key.algorithm, 0, key.root, sizes).size()), key.size);
+    if (nsteps > RoundLoads::kMaxListed) return overlap;
+    std::vector<Clock> clocks(static_cast<size_t>(key.size));
+    Rounds trial(network, &loads, key, clocks);
+    trial.try_out();
+    kAlgorithms<Rounds>[key.algorithm].run(trial);
+    loads.end_counting();
+    overlap.in_step = trial.in_step();
+    if (static_cast<double>(trial.shared_ps()) < kLeastPart * static_cast<double>(trial.latest().t)) return overlap;
+    if (nsteps <= RoundLoads::kMaxSteps)
+        overlap.nsteps = nsteps;
+    else if (!overlap.in_step)
+        overlap.stretch = stretch_of(network, loads, key, trial.round_ends());
+    return overlap;
+}
+
+/* Times of the messages of a call whose rounds overlap; nullptr: all members stay in step, or it has too many messages.
+ * Once too many calls were run, those of the last one stand for others. */
+const FlowTimes *times_of_overlap(Network &network, RoundLoads &loads, const RoundLoads::Key &key,
+                                  const std::vector<Clock> &clocks) {
+    auto known = loads.overlaps.find(key);
+    if (known == loads.overlaps.end()) known = loads.overlaps.emplace(key, overlap_of(network, loads, key)).first;
+    RoundLoads::Overlap &overlap = known->second;
+    if (overlap.nsteps == 0) return nullptr;
+    const auto earlier = [](const Clock &a, const Clock &b) { return a.t < b.t; };
+    const auto [first, last] = std::minmax_element(clocks.begin(), clocks.end(), earlier);
+    if (overlap.in_step && first->t == last->t) return nullptr;
+    std::vector<int64_t> entries;
+    for (const Clock &clock : clocks) entries.push_back(clock.t - first->t);
+    const auto run = overlap.times.find(entries);
+    if (run != overlap.times.end()) return &run->second;
+    if (overlap.nsteps > loads.nsteps_left) return overlap.last;
+    loads.nsteps_left -= overlap.nsteps;
+    FlowTimes times = flow_times(network, key, entries, RoundLoads::kMaxSteps);
+    if (times.empty()) {
+        overlap.nsteps = 0;
+        return nullptr;
+    }
+    return overlap.last = &(overlap.times[std::move(entries)] = std::move(times));
+}
 
 } // namespace
 
@@ -221,8 +323,14 @@ void run_algorithm(Network &network, RoundLoads *loads, const Call &call, int32_
                    std::vector<Clock> &clocks) {
     const auto size = static_cast<int32_t>(clocks.size());
     if (size < 2) return;
-    Rounds r(network, loads, call, algorithm, members, clocks);
-    kAlgorithms<Rounds>[usable_algorithm(algorithm, size, true)].run(r);
+    const RoundLoads::Key key{members, size, usable_algorithm(algorithm, size, true), call.root, call.nbytes};
+    Rounds r(network, loads, key, clocks);
+    if (loads) {
+        loads->begin(key);
+        if (const FlowTimes *times = times_of_overlap(network, *loads, key, clocks)) r.take(*times);
+        r.take(loads->overlaps.at(key).stretch);
+    }
+    kAlgorithms<Rounds>[key.algorithm].run(r);
 }
 
 void run_collective(Network &network, RoundLoads *loads, const Call &call, const int32_t *members,

@@ -344,8 +344,8 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         own_or_await(r, make_request(r, Request::kRecv, node), node);
         break;
     case ST_SIM_COLLECTIVE:
-        if (node.flags & ST_SIM_FLUSHES) rank.clock = later(rank.clock, rank.one_sided);
-        own_or_await(r, make_request(r, Request::kCollective, node), node);
+        rank.flushes = node.flags & ST_SIM_FLUSHES && await_transfers(r);
+        if (!rank.flushes) own_or_await(r, make_request(r, Request::kCollective, node), node);
         break;
     case ST_SIM_SENDRECV: {
         const int32_t receive = make_request(r, Request::kRecv, node);
@@ -406,7 +406,7 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         }
         break;
     case ST_SIM_FLUSH:
-        rank.clock = later(rank.clock, rank.one_sided);
+        await_transfers(r);
         break;
     case ST_SIM_KERNEL:
         if (program_.kernel_scale >= 0) {
@@ -425,6 +425,14 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
     Rank &rank = ranks_[r];
     if (node.op == ST_SIM_PROBE && !choices_) return probe(r, node);
     if (rank.missing > 0) return false;
+    if (rank.flushes) {
+        rank.flushes = false;
+        receive_all(r);
+        for (const int32_t i : rank.waiting) requests_.drop(i);
+        rank.waiting.clear();
+        own_or_await(r, make_request(r, Request::kCollective, node), node);
+        if (rank.missing > 0) return false;
+    }
     if (rank.waiting.empty()) {
         if (!rank.ending.empty()) end_listed(r);
         return true;

@@ -212,22 +212,20 @@ class Engine {
     void enter(int32_t r, int32_t request);
     void leave(Meeting &meeting, const int32_t *members);
 
-    /* Messages as flows (flow_rounds.cpp). */
+    /* Messages as flows (engine_flows.cpp). */
     void make_flows();
     bool is_flow(int32_t from, int32_t to, int64_t nbytes) const;
     int32_t start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner,
                        int32_t node);
+    void start_transfer(int32_t r, const st_sim_node &node, const Cost &cost, int64_t latency);
+    bool await_transfers(int32_t r);
     void report_links();
     bool advance_flows();
     void end_flow(const FlowOwner &owner, int64_t at);
     void enter_rounds(Group &group, size_t number, int32_t position, int32_t size, int32_t request,
                       const int32_t *ranks);
     int64_t size_of_call(const st_sim_node &node, int64_t own) const;
-    void run_rounds();
-    void run_steps(RoundCall &call, int32_t i);
-    void begin_step(RoundCall &call, int32_t i, const st_sim_step &step);
-    void send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, int64_t nbytes, Clock start, bool waits);
-    void arrive(RoundCall &call, int32_t to, const RoundCall::From &from, const Clock &at, bool sends);
+    void leave_rounds(RoundCall &call, const RoundCall::Member &member);
 
     const st_sim_program &program_;
     const st_sim_platform &platform_;
@@ -238,9 +236,11 @@ class Engine {
     Network network_;
     std::unique_ptr<RoundLoads> round_loads_; /* where links are shared by loads, ... */
     std::unique_ptr<Flows> flows_;            /* ... and where by flows */
-    std::vector<FlowOwner> flow_owners_;      /* of each flow */
+    std::unique_ptr<FlowRounds> flow_rounds_;
+    std::vector<FlowOwner> flow_owners_; /* of each flow */
     std::vector<Flows::End> flow_ends_;
-    std::deque<std::pair<RoundCall *, int32_t>> rounds_; /* members that may go on */
+    std::vector<std::vector<int32_t>>
+        transfers_; /* of each rank: requests of one-sided ones that no flush has awaited */
     std::vector<int32_t> route_;
     std::unordered_map<uint64_t, double> link_uses_; /* bytes by link and node, of flows */
     std::vector<Rank> ranks_;

@@ -1,173 +1,34 @@
-/* flow_rounds.cpp - messages of the engine as flows: their ends, and collective calls whose rounds are flows. */
+/* flow_rounds.cpp - see flow_rounds.hpp. */
 #include "flow_rounds.hpp"
 
-#include "engine.hpp"
+#include "flows.hpp"
 #include "schedules.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace sim {
 
-namespace {
-
-constexpr int64_t kMaxSteps = 1 << 26; /* of all members of a call: 2 GB */
-
-} // namespace
-
-/* Links of the topology, then of the ranks' interfaces: up and down. */
-void Engine::make_flows() {
-    const Topology &topology = *network_.topology();
-    std::vector<double> per_byte;
-    for (int32_t i = 0; i < topology.nlinks(); ++i) per_byte.push_back(topology.per_byte(i));
-    if (platform_.serializes) {
-        const st_sim_network &n = platform_.network;
-        per_byte.resize(per_byte.size() + 2 * static_cast<size_t>(program_.nranks),
-                        n.segments[n.nsegments - 1].per_byte);
-    }
-    flows_ = std::make_unique<Flows>(per_byte);
+void FlowRounds::enter(RoundCall &call, int32_t i) {
+    call.members[i].entered = true;
+    waiting_.push_back({&call, i});
+    run();
 }
 
-bool Engine::is_flow(int32_t from, int32_t to, int64_t nbytes) const {
-    return flows_ && nbytes > 0 && from != to && network_.node_of(from) != network_.node_of(to);
+void FlowRounds::arrive(const FlowOwner &owner, const Clock &at) {
+    arrive(*owner.call, owner.to, owner.from, at, owner.send >= 0);
+    run();
 }
 
-/* Start a message whose first byte arrives at the owner's start. */
-int32_t Engine::start_flow(int32_t from, int32_t to, int64_t nbytes, int64_t alone_ps, const FlowOwner &owner,
-                           int32_t node) {
-    const Topology &topology = *network_.topology();
-    topology.route(network_.node_of(from), network_.node_of(to), route_);
-    if (result_.link_bytes)
-        for (const int32_t link : route_)
-            link_uses_[static_cast<uint64_t>(link) << 32 | static_cast<uint32_t>(node)] += static_cast<double>(nbytes);
-    if (platform_.serializes) {
-        route_.push_back(topology.nlinks() + 2 * from);
-        route_.push_back(topology.nlinks() + 2 * to + 1);
-    }
-    const int32_t flow = flows_->add(route_, static_cast<double>(nbytes), alone_ps, owner.start.t);
-    flow_owners_.resize(std::max(flow_owners_.size(), static_cast<size_t>(flow) + 1));
-    flow_owners_[flow] = owner;
-    return flow;
-}
-
-/* Add up the bytes of each link. */
-void Engine::report_links() {
-    const auto use = [&](int32_t link, int32_t node, double nbytes) {
-        result_.link_bytes[link] += nbytes;
-        if (nbytes < result_.link_most[link] ||
-            (nbytes == result_.link_most[link] && result_.link_node[link] >= 0 && node > result_.link_node[link]))
-            return;
-        result_.link_most[link] = nbytes;
-        result_.link_node[link] = node;
-    };
-    if (round_loads_) {
-        std::unordered_map<uint64_t, double> uses;
-        round_loads_->each_use(result_.calls, [&](int32_t link, int32_t node, double nbytes) {
-            uses[static_cast<uint64_t>(link) << 32 | static_cast<uint32_t>(node)] += nbytes;
-        });
-        link_uses_.swap(uses);
-    }
-    for (const auto &[key, nbytes] : link_uses_)
-        use(static_cast<int32_t>(key >> 32), static_cast<int32_t>(key & UINT32_MAX), nbytes);
-}
-
-/* Go on to the next end of flows, or match receives from any source, what comes first. False: neither is there. Every
- * rank waits: what a rank sends from now on starts later. */
-bool Engine::advance_flows() {
-    find_candidates();
-    const int64_t first = first_candidate();
-    if (!flows_->advance(first, flow_ends_)) return first < INT64_MAX && match_wildcards();
-    std::vector<FlowOwner> owners; /* what follows may use the numbers of the flows again */
-    for (const Flows::End &end : flow_ends_) owners.push_back(flow_owners_[end.flow]);
-    for (size_t i = 0; i < owners.size(); ++i) end_flow(owners[i], flow_ends_[i].at);
-    return true;
-}
-
-void Engine::end_flow(const FlowOwner &owner, int64_t at) {
-    Clock clock = owner.start;
-    clock.add_bandwidth(std::max<int64_t>(at - clock.t, 0));
-    if (owner.call) {
-        arrive(*owner.call, owner.to, owner.from, clock, owner.send >= 0);
-        run_rounds();
-        return;
-    }
-    if (owner.message >= 0) {
-        Message &message = messages_[owner.message];
-        message.at = clock;
-        message.transfer = 0;
-        message.flow = -1;
-        wake_probes(owner.dest);
-        note_wild(owner.dest);
-    }
-    for (const int32_t number : {owner.send, owner.request}) {
-        if (number < 0) continue;
-        Request &request = requests_[number];
-        request.clock = clock;
-        request.transfer = 0;
-        request.state = number == owner.send ? Request::kDone : Request::kMatched;
-        done(number);
+void FlowRounds::run() {
+    while (!waiting_.empty()) {
+        const auto [call, i] = waiting_.front();
+        waiting_.pop_front();
+        run_steps(*call, i);
     }
 }
 
-/* Collective calls. */
-
-/* A member enters a call. Algorithm and size are those of the member that is first here, since the others are not known. */
-void Engine::enter_rounds(Group &group, size_t number, int32_t position, int32_t size, int32_t request,
-                          const int32_t *ranks) {
-    while (group.calls_under_way.size() <= number) {
-        group.calls_under_way.push_back(std::make_unique<RoundCall>());
-        group.calls_under_way.back()->members.resize(static_cast<size_t>(size));
-        group.calls_under_way.back()->nleft = size;
-    }
-    RoundCall &call = *group.calls_under_way[number];
-    const Request &own = requests_[request];
-    const st_sim_node &node = program_.nodes[own.node];
-    if (call.algorithm < 0) {
-        call.call = {node.collective, size_of_call(node, own.nbytes), std::clamp(own.to.peer, 0, size - 1),
-                     (node.flags & ST_SIM_BLOCK_LISTS) != 0};
-        const int32_t chosen = choose_algorithm(platform_.rules, platform_.nrules, call.call, size);
-        call.algorithm = usable_algorithm(chosen, size, true);
-        call.ranks = ranks;
-    } else if (call.call.collective != node.collective) {
-        throw TraceError("members of a communicator make different collective calls, one of them rank " +
-                         std::to_string(own.owner));
-    }
-    RoundCall::Member &member = call.members[position];
-    member.entered = true;
-    member.request = request;
-    member.clock = ranks_[own.owner].clock;
-    call.last = std::max(call.last, member.clock.t);
-    if (path_) {
-        member.origin = origins_[request].own;
-        call.positions[own.owner] = position;
-    }
-    member.steps =
-        list_steps(call.algorithm, position, call.call.root, Sizes(size, call.call.nbytes, position, nullptr, nullptr));
-    if (static_cast<int64_t>(member.steps.size()) * size > kMaxSteps)
-        throw TraceError("collective calls of so many ranks have too many messages for flows: use loads");
-    requests_[request].state = Request::kPending;
-    rounds_.push_back({&call, position});
-    run_rounds();
-    while (!group.calls_under_way.empty() && group.calls_under_way.front()->nleft == 0) {
-        group.calls_under_way.pop_front();
-        ++group.ended;
-    }
-}
-
-/* The size of a call that all members know: the largest one where it depends on the rank only. */
-int64_t Engine::size_of_call(const st_sim_node &node, int64_t own) const {
-    if (node.nbytes.kind != ST_SIM_PER_RANK) return own;
-    return std::max<int64_t>(*std::max_element(node.nbytes.values, node.nbytes.values + program_.nranks), 0);
-}
-
-void Engine::run_rounds() {
-    while (!rounds_.empty()) {
-        const auto [call, position] = rounds_.front();
-        rounds_.pop_front();
-        run_steps(*call, position);
-    }
-}
-
-void Engine::run_steps(RoundCall &call, int32_t i) {
+void FlowRounds::run_steps(RoundCall &call, int32_t i) {
     RoundCall::Member &member = call.members[i];
     if (!member.entered) return;
     for (; member.at < member.steps.size(); ++member.at) {
@@ -182,23 +43,18 @@ void Engine::run_steps(RoundCall &call, int32_t i) {
             member.arrived.erase(arrival);
             member.clock.add_overhead(cost.recv);
             if (step.reduces)
-                member.clock.add_compute(rounded(platform_.reduce_per_byte * static_cast<double>(step.received)));
+                member.clock.add_compute(
+                    rounded(network_.platform.reduce_per_byte * static_cast<double>(step.received)));
         }
         member.begun = false;
     }
     member.entered = false;
     --call.nleft;
-    Request &request = requests_[member.request];
-    request.clock = member.clock;
-    request.busy_from = std::min(call.last, member.clock.t);
-    if (path_ && member.clock.rank >= 0)
-        origins_[member.request].other = call.members[call.positions[member.clock.rank]].origin;
-    request.state = Request::kDone;
-    done(member.request);
+    leave_(call, i);
 }
 
 /* Send the message of a step. One that is not eager starts when its receiver has begun the round, too. */
-void Engine::begin_step(RoundCall &call, int32_t i, const st_sim_step &step) {
+void FlowRounds::begin_step(RoundCall &call, int32_t i, const st_sim_step &step) {
     RoundCall::Member &member = call.members[i];
     member.begun = true;
     member.step = member.clock;
@@ -227,12 +83,13 @@ void Engine::begin_step(RoundCall &call, int32_t i, const st_sim_step &step) {
         other.offered[{step.round, i}] = member.clock;
 }
 
-void Engine::send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, int64_t nbytes, Clock start, bool waits) {
+void FlowRounds::send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, int64_t nbytes, Clock start,
+                           bool waits) {
     const int32_t from = call.world(i), dest = call.world(to);
-    const Cost cost = network_.message(from, dest, nbytes);
+    const Cost cost = draws_ ? network_.message(from, dest, nbytes) : network_.cost(from, dest, nbytes);
     if (waits && cost.handshake) start.add_latency(cost.handshake);
     start.add_latency(plus(cost.latency, network_.route_latency(from, dest)));
-    if (!is_flow(from, dest, nbytes)) {
+    if (!network_.uses_links(from, dest, nbytes)) {
         start.add_bandwidth(cost.transfer);
         arrive(call, to, {round, i}, start, waits);
         return;
@@ -243,18 +100,112 @@ void Engine::send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, in
     owner.to = to;
     owner.from = {round, i};
     owner.send = waits ? 0 : -1;
-    start_flow(from, dest, nbytes, cost.transfer, owner, requests_[call.members[i].request].node);
+    start_(owner, {nbytes, cost.transfer});
 }
 
 /* A message of a round is there; its sender may have waited for that. */
-void Engine::arrive(RoundCall &call, int32_t to, const RoundCall::From &from, const Clock &at, bool sends) {
+void FlowRounds::arrive(RoundCall &call, int32_t to, const RoundCall::From &from, const Clock &at, bool sends) {
     call.members[to].arrived[from] = at;
-    rounds_.push_back({&call, to});
+    waiting_.push_back({&call, to});
     if (!sends) return;
     RoundCall::Member &sender = call.members[from.second];
     sender.sends = false;
     sender.clock = later(sender.clock, at);
-    rounds_.push_back({&call, from.second});
+    waiting_.push_back({&call, from.second});
+}
+
+int32_t nflow_links(const Network &network, int32_t nranks) {
+    return network.topology()->nlinks() + (network.platform.serializes ? 2 * nranks : 0);
+}
+
+double flow_per_byte(const Network &network, int32_t link) {
+    const st_sim_network &n = network.platform.network;
+    return link < network.topology()->nlinks() ? network.topology()->per_byte(link)
+                                               : n.segments[n.nsegments - 1].per_byte;
+}
+
+void find_flow_links(const Network &network, int32_t from, int32_t to, std::vector<int32_t> &links) {
+    const Topology &topology = *network.topology();
+    topology.route(network.node_of(from), network.node_of(to), links);
+    if (!network.platform.serializes) return;
+    links.push_back(topology.nlinks() + 2 * from);
+    links.push_back(topology.nlinks() + 2 * to + 1);
+}
+
+namespace {
+
+RoundCall call_of(const RoundLoads::Key &key) {
+    RoundCall call;
+    call.ranks = key.members;
+    call.members.resize(static_cast<size_t>(key.size));
+    return call;
+}
+
+/* Run a call, of whose members steps and clocks are set. */
+FlowTimes run_call(Network &network, RoundCall &call) {
+    struct Place {
+        FlowOwner owner;
+        size_t at; /* of the sender's messages */
+    };
+    FlowTimes times(call.members.size());
+    Flows flows;
+    std::unordered_map<int32_t, int32_t> numbers; /* of the links that the call uses */
+    std::vector<int32_t> links;
+    std::vector<Place> places; /* by flow */
+    const auto start = [&](const FlowOwner &owner, const RoundMessage &message) {
+        const int32_t from = owner.from.second;
+        find_flow_links(network, call.world(from), call.world(owner.to), links);
+        for (int32_t &link : links) {
+            const auto [known, is_new] = numbers.try_emplace(link, static_cast<int32_t>(numbers.size()));
+            if (is_new) flows.add_link(flow_per_byte(network, link));
+            link = known->second;
+        }
+        const auto flow =
+            static_cast<size_t>(flows.add(links, static_cast<double>(message.nbytes), message.alone_ps, owner.start.t));
+        places.resize(std::max(places.size(), flow + 1));
+        places[flow] = {owner, times[from].size()};
+        times[from].push_back(0);
+    };
+    FlowRounds rounds(network, false, start, [](RoundCall &, int32_t) {});
+    for (size_t i = 0; i < call.members.size(); ++i) rounds.enter(call, static_cast<int32_t>(i));
+    std::vector<Flows::End> ended;
+    std::vector<Place> ends; /* numbers of flows are used again */
+    while (flows.advance(INT64_MAX, ended)) {
+        ends.clear();
+        for (const Flows::End &end : ended) ends.push_back(places[end.flow]);
+        for (size_t k = 0; k < ends.size(); ++k) {
+            Clock at = ends[k].owner.start;
+            at.add_bandwidth(std::max<int64_t>(ended[k].at - at.t, 0));
+            times[ends[k].owner.from.second][ends[k].at] = at.bandwidth - ends[k].owner.start.bandwidth;
+            rounds.arrive(ends[k].owner, at);
+        }
+    }
+    return times;
+}
+
+} // namespace
+
+FlowTimes flow_times(Network &network, const RoundLoads::Key &key, const std::vector<int64_t> &entries, int64_t most) {
+    RoundCall call = call_of(key);
+    int64_t nsteps = 0;
+    for (int32_t i = 0; i < key.size; ++i) {
+        call.members[i].steps = list_steps(key.algorithm, i, key.root, Sizes(key.size, key.nbytes));
+        call.members[i].clock.t = entries[i];
+        nsteps += static_cast<int64_t>(call.members[i].steps.size());
+        if (nsteps > most) return {};
+    }
+    return run_call(network, call);
+}
+
+int64_t flow_rounds_ps(Network &network, const RoundLoads::Key &key, int32_t first, int32_t end) {
+    RoundCall call = call_of(key);
+    for (int32_t i = 0; i < key.size; ++i)
+        for (const st_sim_step &step : list_steps(key.algorithm, i, key.root, Sizes(key.size, key.nbytes)))
+            if (step.round >= first && step.round < end) call.members[i].steps.push_back(step);
+    run_call(network, call);
+    int64_t last = 0;
+    for (const RoundCall::Member &member : call.members) last = std::max(last, member.clock.t);
+    return last;
 }
 
 } // namespace sim

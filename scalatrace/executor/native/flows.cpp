@@ -17,9 +17,7 @@ constexpr double kParts = 128; /* ... at most so often while one of them lasts *
 
 } // namespace
 
-Flows::Flows(const std::vector<double> &per_byte) : links_(per_byte.size()) {
-    for (size_t i = 0; i < per_byte.size(); ++i) links_[i].capacity = per_byte[i] > 0 ? 1 / per_byte[i] : 0;
-}
+void Flows::add_link(double per_byte) { links_.emplace_back().capacity = per_byte > 0 ? 1 / per_byte : 0; }
 
 int32_t Flows::add(const std::vector<int32_t> &links, double nbytes, int64_t alone_ps, int64_t start) {
     int32_t number;

@@ -23,8 +23,8 @@ class Flows {
         int64_t at; /* ps */
     };
 
-    /* per_byte: of each link, ps; 0: unlimited. */
-    explicit Flows(const std::vector<double> &per_byte);
+    /* Add the next link. per_byte: ps; 0: unlimited. */
+    void add_link(double per_byte);
 
     /* A flow of bytes over links; alone it takes `alone_ps`. Its number is used again once it has ended. */
     int32_t add(const std::vector<int32_t> &links, double nbytes, int64_t alone_ps, int64_t start);

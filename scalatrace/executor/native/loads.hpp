@@ -45,15 +45,30 @@ struct PairMessage { /* between ranks: the bytes of all messages of the pair, an
 /* The least time per byte (ps) of each message; 0: its links are not shared. */
 void share_links(const Network &network, const std::vector<PairMessage> &messages, float *per_byte);
 
+/* [member][message] ps that the messages of a call take over links, in their order. */
+using FlowTimes = std::vector<std::vector<int64_t>>;
+
 /* Times that links are busy in the rounds of collective calls, kept for calls that come again. */
 class RoundLoads {
   public:
+    static constexpr int64_t kMaxSteps = int64_t{1} << 16;    /* of a call that are run as flows ... */
+    static constexpr int64_t kMaxAllSteps = int64_t{1} << 18; /* ... and of all such calls */
+    static constexpr int64_t kMaxListed = int64_t{1} << 23;   /* of a call of which some rounds are run so */
+
     using Times = std::vector<int64_t>; /* [member] ps of its message; one for all; empty: 0 */
     struct Key {
         const int32_t *members;
         int32_t size, algorithm, root;
         int64_t nbytes;
         bool operator<(const Key &o) const;
+    };
+
+    struct Overlap {          /* of the rounds of a call */
+        int64_t nsteps = 0;   /* of its run as flows; 0: it is not run so */
+        double stretch = 1;   /* of the messages of a call with more steps, since its rounds overlap */
+        bool in_step = false; /* members that begin together end each round together */
+        std::map<std::vector<int64_t>, FlowTimes> times; /* by when members enter, ps after the first */
+        const FlowTimes *last = nullptr;
     };
 
     explicit RoundLoads(const Topology &topology) : loads(topology) {}
@@ -63,6 +78,8 @@ class RoundLoads {
     /* The round's bytes, those of `loads` or of the last round, count so often in the call. */
     void count(const Key &key, double times);
     void take_loads();
+    /* The bytes of all rounds of the call are counted. */
+    void end_counting() { is_first_ = false; }
     /* f(link, node, bytes) for all calls; calls: executions of each node. */
     void each_use(const st_sim_sum *calls, const std::function<void(int32_t, int32_t, double)> &f) const;
 
@@ -72,6 +89,8 @@ class RoundLoads {
 
     LinkLoads loads;
     int32_t node = -1; /* of the current call */
+    std::map<Key, Overlap> overlaps;
+    int64_t nsteps_left = kMaxAllSteps;
 
   private:
     std::map<Key, std::map<int32_t, int64_t>> calls_;          /* by node */

@@ -419,6 +419,10 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
         const int64_t transfer = shared_ps(cost, nbytes, link_per_byte(r, node));
         const int64_t latency = plus(cost.latency, network_.route_latency(home(r), static_cast<int32_t>(target)));
         rank.clock.add_overhead(cost.send);
+        if (is_flow(home(r), static_cast<int32_t>(target), nbytes)) {
+            start_transfer(r, node, cost, latency);
+            return;
+        }
         Clock end = rank.clock;
         if (platform_.serializes && !get) {
             end = later(end, rank.interface_free);

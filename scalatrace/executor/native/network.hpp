@@ -11,7 +11,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <memory>
 
 namespace sim {
 
@@ -65,9 +64,8 @@ class MessageCosts {
 class Network {
   public:
     explicit Network(const st_sim_platform &p)
-        : platform(p), between_(p.network), within_(p.has_memory ? p.memory : p.network) {
-        if (p.topology) topology_ = std::make_unique<Topology>(*p.topology);
-    }
+        : platform(p), between_(p.network), within_(p.has_memory ? p.memory : p.network),
+          topology_(p.links ? &p.links->topology : nullptr) {}
 
     const Cost &cost(int32_t from, int32_t to, int64_t nbytes) {
         return same_node(from, to) ? within_.cost(nbytes) : between_.cost(nbytes);
@@ -95,6 +93,10 @@ class Network {
     int64_t route_latency(int32_t from, int32_t to) const {
         return topology_ ? topology_->latency_ps(node_of(from), node_of(to)) : 0;
     }
+    /* Whether a message goes over links of the topology. */
+    bool uses_links(int32_t from, int32_t to, int64_t nbytes) const {
+        return topology_ && nbytes > 0 && from != to && node_of(from) != node_of(to);
+    }
     /* Whether messages of one size cost the same between any two ranks below `nranks`. */
     bool uniform(int32_t nranks) const {
         return !topology_ &&
@@ -103,7 +105,7 @@ class Network {
                  (platform.ranks_per_node == 0 || nranks <= platform.ranks_per_node || platform.ranks_per_node == 1)));
     }
     /* nullptr: no links are shared. */
-    const Topology *topology() const { return topology_.get(); }
+    const Topology *topology() const { return topology_; }
     int32_t node_of(int32_t rank) const {
         if (platform.node_of) return platform.node_of[rank];
         return platform.ranks_per_node ? rank / platform.ranks_per_node : 0;
@@ -122,7 +124,7 @@ class Network {
     }
 
     MessageCosts between_, within_;
-    std::unique_ptr<Topology> topology_;
+    const Topology *topology_;
     uint64_t draws_ = 0;
     Cost drawn_;
 };

@@ -154,6 +154,7 @@ struct Rank {
     int32_t node = -1;            /* of the current call */
     int64_t left = 0, times = 0;  /* executions of it, this one included; in all */
     bool begun = false;           /* the current call has begun, and could not complete */
+    bool flushes = false;         /* it waits for one-sided transfers before it enters a collective call */
     bool probes = false;          /* it waits in a probe */
     bool wild_changed = false;    /* its candidate (match_wildcards) is to be found again */
     int32_t nopen = 0;            /* posted receives from any source */

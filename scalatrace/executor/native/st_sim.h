@@ -194,7 +194,7 @@ enum st_sim_topology_kind {
     ST_SIM_GRAPH
 };
 
-/* Links between nodes; see topology.hpp. All have two directions. */
+/* Links between nodes; see topology.hpp. All have two directions. The arrays stay valid until st_sim_links_free. */
 struct st_sim_topology {
     int32_t kind, nnodes;
     int32_t nvertices; /* of a graph: nodes, then switches */
@@ -208,11 +208,11 @@ struct st_sim_topology {
 struct st_sim_platform {
     struct st_sim_network network, memory;
     int32_t has_memory;
-    int32_t ranks_per_node;                 /* 0: all on one node */
-    const int32_t *node_of;                 /* [nranks] or NULL: ranks_per_node after each other */
-    const struct st_sim_topology *topology; /* NULL: messages share no links */
-    int32_t flows;                          /* messages share links by max-min fair flows, not by loads; never steady */
-    int32_t serializes;                     /* messages of one rank wait for its network interface */
+    int32_t ranks_per_node;     /* 0: all on one node */
+    const int32_t *node_of;     /* [nranks] or NULL: ranks_per_node after each other */
+    struct st_sim_links *links; /* NULL: messages share none */
+    int32_t flows;              /* messages share links by max-min fair flows, not by loads; never steady */
+    int32_t serializes;         /* messages of one rank wait for its network interface */
     int32_t nrules;
     const struct st_sim_rule *rules;
     double reduce_per_byte;
@@ -329,13 +329,19 @@ ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, 
 
 /* Topologies. */
 
-/* Links of the topology, each direction counted; ST_SIM_E_MEMORY. */
-ST_SIM_API int64_t st_sim_count_links(const struct st_sim_topology *topology);
+/* The links of a topology, with the routes that were searched in a graph so far, for one run after the other. NULL: out
+ * of memory. */
+struct st_sim_links;
+ST_SIM_API struct st_sim_links *st_sim_links_new(const struct st_sim_topology *topology);
+ST_SIM_API void st_sim_links_free(struct st_sim_links *links);
+
+/* Number of links, each direction counted. */
+ST_SIM_API int64_t st_sim_count_links(const struct st_sim_links *links);
 
 /* Links of the routes between nodes a[i] and b[i]: offsets [n + 1]; returns their number, of which at most `capacity`
  * are written. -1 in place of a route that does not exist. */
-ST_SIM_API int64_t st_sim_routes(const struct st_sim_topology *topology, int64_t n, const int32_t *a, const int32_t *b,
-                                 int64_t *offsets, int64_t capacity, int32_t *links);
+ST_SIM_API int64_t st_sim_routes(const struct st_sim_links *links, int64_t n, const int32_t *a, const int32_t *b,
+                                 int64_t *offsets, int64_t capacity, int32_t *routes);
 
 /* Messages between ranks that are under way together: `bytes` of messages of `own` bytes each. Writes the least time per
  * byte (ps) of each, 0 where links are not shared. */

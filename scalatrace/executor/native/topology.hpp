@@ -62,4 +62,9 @@ class Topology {
 };
 
 } // namespace sim
+
+struct st_sim_links {
+    explicit st_sim_links(const st_sim_topology &t) : topology(t) {}
+    const sim::Topology topology;
+};
 #endif

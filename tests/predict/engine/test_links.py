@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,10 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
+from scalatrace.executor.links import EngineTopology
 from scalatrace.predict.engine import hot_links
 from scalatrace.predict.engine.hot_links import hottest_links
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
-from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
+from scalatrace.predict.platform import (
+    AlgorithmRule,
+    Network,
+    NetworkTopology,
+    Platform,
+    Segment,
+    TopologyShape,
+)
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -260,6 +269,35 @@ def test_a_probe_waits_for_the_flow() -> None:
     assert max(times_ns(trace, PLATFORM, "flows")) == 2000
 
 
+@pytest.mark.parametrize("network", ["none", "loads", "flows"])
+@pytest.mark.parametrize("name", ["Put", "Get", "Rput"])
+@pytest.mark.parametrize("ending", ["Win_flush_all", "Win_fence", "Wait"])
+def test_one_sided_transfers_share_links(name: str, ending: str, network: str) -> None:
+    """Two ranks access one target: they share its link; acknowledgements and requests take a latency."""
+    if ending == "Wait" and name != "Rput":
+        return
+    b = Builder(NRANKS)
+    window = {"win": 0, "comm": Comm()}
+    some = on({1: 1, 2: 1})
+    access = b.event(
+        name, repeat=some, origin_count=1000, origin_datatype=BYTE, target_rank=0, target_disp=0,
+        target_count=1000, target_datatype=BYTE, **window,
+    )  # fmt: skip
+    end = b.event("Wait", repeat=some, request=0) if ending == "Wait" else b.event(ending, **window)
+    times = times_ns(b.of(access, end, every=True), PLATFORM, network)
+    bytes_ns = 1000 if network == "none" else 2000
+    assert max(times) == 2000 + bytes_ns + (3000 if ending == "Win_fence" else 0)
+
+
+def test_one_sided_transfers_end_without_their_flush() -> None:
+    b = Builder(2)
+    put = b.event(
+        "Put", repeat=on({0: 1}), origin_count=1000, origin_datatype=BYTE, target_rank=1, target_disp=0,
+        target_count=1000, target_datatype=BYTE, win=0, comm=Comm(),
+    )  # fmt: skip
+    assert times_ns(b.of(put), PLATFORM, "flows") == [0, 0]
+
+
 @pytest.mark.parametrize("network", ["loads", "flows"])
 def test_paths_add_up(network: str) -> None:
     trace = every_kind(6)
@@ -274,6 +312,70 @@ def test_further_links_take_longer(network: str) -> None:
     line = replace(PLATFORM, topology=NetworkTopology("torus", (8,), hop_ns=50.0))
     times = [max(times_ns(shift(0, far), each, network)) for each in (tree, line) for far in (1, 4)]
     assert times == [1100, 1100, 1000, 1150]
+
+
+def collective(name: str, entries_ns: Sequence[int]) -> Trace:
+    """Return one collective call that ranks enter at different times."""
+    b = Builder(NRANKS)
+    sizes: dict[str, Any] = {"count": 4000, "datatype": BYTE}
+    if name == "Alltoall":
+        sizes = {"sendcount": 1000, "sendtype": BYTE, "recvcount": 1000, "recvtype": BYTE}
+    if name == "Bcast":
+        sizes["root"] = 3
+    if name == "Allreduce":
+        sizes["op"] = "MPI_SUM"
+    waits = [
+        b.event("Wtime", repeat=on({rank: 1}), compute=Histogram.of(ns)) for rank, ns in enumerate(entries_ns)
+    ]
+    return b.of(*waits, b.event(name, **sizes, comm=Comm()), every=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["Alltoall", "Bcast", "Allreduce"]),
+    st.sampled_from(TOPOLOGIES),
+    st.lists(st.integers(0, 3000), min_size=NRANKS, max_size=NRANKS) | st.just([0] * NRANKS),
+    st.booleans(),
+    st.sampled_from([None, 100]),
+)
+def test_rounds_that_overlap_take_as_long_as_flows(
+    name: str, topology: NetworkTopology, entries_ns: list[int], interfaces: bool, limit: int | None
+) -> None:
+    network = Network((Segment(0, 200, 1.0, 0, 30, 40),), limit)
+    platform = Platform(
+        network=network,
+        interface="rank" if interfaces else "unlimited",
+        topology=topology,
+        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+    )
+    trace = collective(name, entries_ns)
+    assert times_ns(trace, platform, "loads") == pytest.approx(times_ns(trace, platform, "flows"), abs=0.1)
+
+
+def test_all_to_alls_on_a_torus_are_slower_than_their_rounds() -> None:
+    """One round after another would take 9000 ns, the time of the busiest link of each."""
+    platform = replace(
+        PLATFORM,
+        network=Network((Segment(0, 0, 1.0),)),
+        topology=NetworkTopology("torus", (4, 2)),
+        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+    )
+    trace = collective("Alltoall", [0] * NRANKS)
+    assert max(times_ns(trace, platform, "loads")) == max(times_ns(trace, platform, "flows")) == 11500
+
+
+def test_some_rounds_stand_for_those_of_a_long_call() -> None:
+    platform = replace(
+        PLATFORM,
+        network=Network((Segment(0, 0, 0.1),)),
+        topology=NetworkTopology("torus", (10, 6, 5)),
+        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+    )
+    b = Builder(300)
+    sizes = {"sendcount": 16384, "sendtype": BYTE, "recvcount": 16384, "recvtype": BYTE}
+    trace = b.of(b.event("Alltoall", **sizes, comm=Comm()))
+    simgrid_ns = 2_485_214  # replay of SimGrid 3.32 on this torus
+    assert max(times_ns(trace, platform, "loads")) == pytest.approx(simgrid_ns, rel=0.1)
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -299,6 +401,24 @@ def test_loads_and_flows_count_the_same_bytes(topology: NetworkTopology) -> None
     first = rows[0][0]
     assert first["nbytes"] == uses[0].nbytes.max() or topology.kind == "dragonfly"
     assert {row["operation"] for row in rows[0]} <= {"Isend", "Allreduce"}
+
+
+def test_links_are_built_once_for_all_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def build(shape: TopologyShape) -> EngineTopology:
+        built.append(shape.kind)
+        return engine_topology(shape)
+
+    monkeypatch.setattr(sys.modules[Simulator.__module__], "engine_topology", build)
+    simulator, line = Simulator(every_kind(8)), NetworkTopology("torus", (8,))
+    for seed in (1, 2):
+        for network in ("loads", "flows"):
+            options = SimulateOptions(network=network, drawn=True, seed=seed)
+            first, again = (simulator.run(PLATFORM, options) for _ in range(2))
+            assert first.clocks.tolist() == again.clocks.tolist()
+    simulator.run(replace(PLATFORM, topology=line))
+    assert built == ["cluster", "torus"]
 
 
 def test_bytes_of_destinations_that_vary() -> None:
