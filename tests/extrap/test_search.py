@@ -15,9 +15,9 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.fit import searched as fit_by_search
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.bank import Bank
-from scalatrace.extrap.search.costs import formula_bits, literal_bits
+from scalatrace.extrap.search.costs import bits_of_literals, formula_bits, literal_bits
 from scalatrace.extrap.search.hits import FormulaSearch, Hit
-from scalatrace.extrap.search.judge import judge
+from scalatrace.extrap.search.judge import MARGIN, judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import rows_of
 from scalatrace.formula import Const, evaluate, format_text, parse_number
@@ -193,6 +193,14 @@ def test_formulas_share_parts() -> None:
     given = [trace_of(padded_tiles, dims, 240) for dims in grids]
     made = extrap.extrapolate(given, 30, (6, 5), params={"n": 240}, dims_of=grids)
     assert diff(made.trace, trace_of(padded_tiles, (6, 5), 240), ["times"]) == []
+
+
+def test_sum_with_a_common_factor_has_short_literals() -> None:
+    """16*(n//X)+16 is 16*(n//X+1): the number 245 in place of n is much longer than that."""
+    halo, number = map(parse_number, ("16*(n//X)+16", "16*(245//X)"))
+    assert bits_of_literals(number) - bits_of_literals(halo) > MARGIN
+    assert formula_bits(halo, {}) == formula_bits(parse_number("16*(n//X)+1"), {})
+    assert bits_of_literals(parse_number("16*(n//X)+17")) > bits_of_literals(halo)
 
 
 def test_searches_that_do_not_exist_are_left_to_the_caller() -> None:
