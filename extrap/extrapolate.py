@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.advice.advise import advising
-from scalatrace.extrap.advice.recordings import Case
+from scalatrace.extrap.advice.causes import is_divided
+from scalatrace.extrap.advice.recordings import Case, is_determined
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.choices import canonical
 from scalatrace.extrap.errors import (
     AmbiguousGridError,
     ExtrapolationError,
     InputError,
+    NoFormulaError,
     PollingError,
     UndeterminedError,
 )
@@ -24,7 +26,7 @@ from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
 from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
-from scalatrace.extrap.grid.arguments import check_arguments
+from scalatrace.extrap.grid.arguments import check_arguments, numbers_in_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.groups import borders, group_size
 from scalatrace.extrap.grid.observed import Observed
@@ -44,7 +46,7 @@ from scalatrace.extrap.timing.rules import Times, Timing, no_times
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times, vague_interval_ns
 from scalatrace.extrap.timing.trends import Trends
 from scalatrace.extrap.workers import concurrently, each
-from scalatrace.formula import Cond, Value, children
+from scalatrace.formula import Cond, Value, children, names_in
 from scalatrace.formula.parts import numbers_in
 from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
 from scalatrace.trace.model.trace import RUN_TIME_NS
@@ -357,7 +359,11 @@ def model_of(
             model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings)
         except ExtrapolationError as error:
             is_of_timing = isinstance(error, PollingError)
-            sized = None if is_of_timing else _with_problem_size(ordered, runs, workers, foldings)
+            sized = None
+            if isinstance(error, NoFormulaError) and error.values and is_divided(error.values, case.grids):
+                sized = _with_argument(ordered, case, workers, foldings)
+            if sized is None and not is_of_timing:
+                sized = _with_problem_size(ordered, runs, workers, foldings)
             if sized is None:
                 error.notes = (f"grid: {evidence}",)
                 if dims_of is None and not is_of_timing:
@@ -365,29 +371,62 @@ def model_of(
                     error.step = step if step and (on_a_line or _follow_rules(ordered[1:], workers)) else None
                 raise
         else:
-            sized = _with_problem_size(ordered, runs, workers, foldings) if divides_numbers(model) else None
+            sized = None
+            if divides_numbers(model):
+                sized = _with_problem_size(ordered, runs, workers, foldings)
+                if sized is None and case.grid is not None and not is_determined(case, model):
+                    sized = _with_argument(ordered, case, workers, foldings)
             if sized is None:
                 return ordered, model, evidence
     model, size = sized
-    evidence += f"; problem size {NAME} = {size} found: all counts follow from its blocks"
-    return ordered, model, evidence
+    return ordered, model, f"{evidence}; {size}"
+
+
+_Sized = tuple[SymbolicTrace, str]
+"""A symbolic trace with the size of the problem as a parameter, and how that was found."""
+
+
+def _with_argument(traces: Sequence[Trace], case: Case, workers: int, foldings: Foldings) -> _Sized | None:
+    """Return the symbolic trace with an argument of the program as the size of the problem.
+
+    None if values follow no rules of one of these numbers either, if it does not determine the result, or if
+    a parameter is given.
+    """
+    numbers = () if case.runs[0].inputs else numbers_in_arguments(traces, case.grids)
+    for number in numbers:
+        try:
+            sized = [replace(run, inputs={NAME: number}) for run in case.runs]
+            model = fit_prepared(traces, sized, workers, foldings=foldings)
+        except ExtrapolationError:
+            continue
+        formulas = (
+            one for field in fields_of(model.nodes) for part in field.parts for one in part.formulas or ()
+        )
+        inputs = {NAME: number}
+        if NAME in names_in(*formulas) and (
+            case.grid is None or is_determined(replace(case, runs=sized, inputs=inputs), model)
+        ):
+            shown = f"problem size {NAME} = {number}: an argument of the program"
+            return replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={number}"}), shown
+    return None
 
 
 def _with_problem_size(
     traces: Sequence[Trace], runs: Sequence[Run], workers: int, foldings: Foldings
-) -> tuple[SymbolicTrace, int] | None:
-    """Return the symbolic trace with the size of the problem as a parameter, and that size.
+) -> _Sized | None:
+    """Return the symbolic trace with a size of the problem, found in the values, as a parameter.
 
     None unless all values follow rules with just one size, or if a parameter is given.
     """
-    found: list[tuple[SymbolicTrace, int]] = []
+    found: list[_Sized] = []
     for size in () if runs[0].inputs else problem_sizes(traces, runs, foldings):
         try:
             sized = [replace(run, inputs={NAME: size}, found=True) for run in runs]
             model = fit_prepared(traces, sized, workers, foldings=foldings)
         except ExtrapolationError:
             continue
-        found.append((replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size))
+        shown = f"problem size {NAME} = {size} found: all counts follow from its blocks"
+        found.append((replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), shown))
     return found[0] if len(found) == 1 else None
 
 

@@ -29,7 +29,7 @@ MAX_TRIED = 12
 MAX_FREE_GRIDS = 400
 """Grids with sides of any length that are tried, the smallest first."""
 
-__all__ = ["Case", "deciding", "ending", "unseen", "with_sides"]
+__all__ = ["Case", "deciding", "ending", "is_determined", "unseen", "with_sides"]
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,11 @@ def deciding(case: Case, model: SymbolicTrace, error: Exception) -> tuple[Record
         if best is not None:
             found.append(replace(best, inputs={}) if case.found else best)
     return tuple(found)
+
+
+def is_determined(case: Case, model: SymbolicTrace) -> bool:
+    """Return whether the traces determine all values at the size of the result."""
+    return not _open(model, *case.target)
 
 
 def _most_deciding(

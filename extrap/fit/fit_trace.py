@@ -63,7 +63,7 @@ from scalatrace.extrap.search.judge import MARGIN, MIN_TRACES
 from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
-from scalatrace.extrap.workers import each
+from scalatrace.extrap.workers import MpiRanks, each
 from scalatrace.formula import Const, Expr, Var, names_in
 from scalatrace.formula import Value as Formula
 from scalatrace.predefined import DATATYPES
@@ -313,7 +313,7 @@ class Fitter:
         self.space.shared_parts.clear()
         events = list(self._leaves(nodes, around))
         self._makers |= {id(node): makers for node, makers in open_requests(nodes) if makers}
-        results = each(lambda event: self._attempt(*event), events, self._workers)
+        results = self._attempt_all(events)
         if any(isinstance(result, NoFormulaError) for result in results):
             self._failed.append((nodes, events, results))
         else:
@@ -359,9 +359,21 @@ class Fitter:
             fields = (field for result in results if isinstance(result, tuple) for field in _fields(result))
             sure = (field for field in fields if not _has_long_rivals(field))
             self.space.shared_parts[:] = shared_parts(self.space, _formulas(sure))
-            again = each(lambda k: self._attempt(*events[k]), unsure, self._workers)
+            again = self._attempt_all([events[k] for k in unsure])
             for k, result in zip(unsure, again, strict=True):
                 results[k] = result if _is_better_known(self.space, results[k], result) else results[k]
+
+    def _attempt_all(self, events: Sequence[tuple[Aligned, Chains]]) -> list[Fitted | NoFormulaError]:
+        """Return the result of each event; workers leave those that need a new search to this process."""
+        if isinstance(self._workers, MpiRanks) or self._workers < 2:
+            return each(lambda event: self._attempt(*event), events, self._workers)
+        results = each(
+            lambda event: searched.with_known_searches(lambda: self._attempt(*event)), events, self._workers
+        )
+        return [
+            self._attempt(*event) if result is None else result
+            for event, result in zip(events, results, strict=True)
+        ]
 
     def _attempt(self, node: Aligned, around: Chains) -> Fitted | NoFormulaError:
         try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from scalatrace.trace.symbolic.shapes import Parts, is_vec
 from scalatrace.trace.symbolic.special_values import constant, evaluate
 from scalatrace.trace.values.vec import special_name
 
-__all__ = ["fit", "fit_arrays", "judged"]
+__all__ = ["fit", "fit_arrays", "judged", "with_known_searches"]
 
 MAX_VALUES = 1 << 16
 """Values of a quantity that are looked at one by one."""
@@ -271,19 +271,48 @@ def _search(
     for column in rows.columns.values():
         digest.update(column.tobytes())
     key = digest.digest()
-    if key not in _SEARCHES:
-        if len(_SEARCHES) >= MAX_SEARCHES:
-            del _SEARCHES[next(iter(_SEARCHES))]
+    if key in _SEARCHES:
+        _SEARCHES[key] = _SEARCHES.pop(key)
+    elif _only_known:
+        raise _NewSearchError
+    else:
         entries = leaves(space, rows, sized)
         known = {leaf.formula: leaf.bits for leaf in entries}
         _SEARCHES[key] = FormulaSearch(Bank(entries, rows.count), rows, places(space, rows, sized), known)
+        while len(_SEARCHES) > 1 and sum(kept.bank.table.size for kept in _SEARCHES.values()) > MAX_KEPT:
+            del _SEARCHES[next(iter(_SEARCHES))]
     return rows, _SEARCHES[key]
 
 
 _SEARCHES: dict[bytes, FormulaSearch] = {}
 """The latest searches, by all that decides their banks: spaces of the same traces share them."""
 
-MAX_SEARCHES = 6
+MAX_KEPT = 1 << 26
+"""Values in the banks of searches that are kept: half a gigabyte."""
+
+
+def with_known_searches(work: Callable[[], Result]) -> Result | None:
+    """Return the result of `work`, or None where it needs a search that this process does not have yet.
+
+    The banks that short-lived workers build are lost. So they leave out what needs one: the caller makes it.
+    """
+    global _only_known
+    _only_known = True
+    try:
+        return work()
+    except _NewSearchError:
+        return None
+    finally:
+        _only_known = False
+
+
+_only_known = False
+
+Result = TypeVar("Result")
+
+
+class _NewSearchError(Exception):
+    """Internal signal: a search is needed that does not exist yet."""
 
 
 def _by_loops(

@@ -23,11 +23,15 @@ __all__ = [
     "align_command_lines",
     "check_arguments",
     "grids_in_arguments",
+    "numbers_in_arguments",
     "split_command",
 ]
 
 _INTEGER = re.compile(r"\d{1,18}")
 
+
+MAX_NUMBERS = 3
+"""Arguments that are tried as sizes of the problem, the largest ones."""
 
 PROGRAM = "program"
 """The name of the word that names the program itself."""
@@ -53,6 +57,18 @@ def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
                 sides_of = [column for column in chosen if set(column) != {1}]
                 for ordered in (sides_of[::-1], sides_of) if len(sides_of) > 1 else ():
                     yield tuple(Grid(dims) for dims in zip(*ordered, strict=True))
+
+
+def numbers_in_arguments(traces: Sequence[Trace], grids: Sequence[Grid]) -> list[int]:
+    """Return numbers that are arguments in all traces, the largest first.
+
+    A problem that is divided among ranks is larger than the sides of the grids.
+    """
+    lines = [split_command(trace.meta.get("program", ""))[1:] for trace in traces]
+    texts = [{word.rpartition("=")[2] for word in line} for line in lines]
+    least = max(side for grid in grids for side in grid.dims)
+    common = {int(text) for text in set.intersection(*texts) if _INTEGER.fullmatch(text)}
+    return sorted((number for number in common if number > least), reverse=True)[:MAX_NUMBERS]
 
 
 def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequence[int] = ()) -> list[str]:

@@ -78,6 +78,9 @@ UNITS = {
 LINEAR = frozenset(["+", "-"])
 """Operators whose values have the sum, or the difference, of the operands' hashes as hash."""
 
+FIRST_ROWS = 1 << 12
+"""Formulas that a bank has room for at first."""
+
 CHUNK = 1 << 14
 """Formulas whose columns are computed at once."""
 
@@ -114,18 +117,19 @@ class Bank:
         """Build all formulas; `count`: the rows that are samples, on which all must have a value."""
         self._samples = count
         self._nodes: list[tuple[str, int, int] | Expr] = []
-        self._tables: list[Ints] = []
+        width = len(leaves[0].column) if leaves else 0
+        self._rows = np.empty((FIRST_ROWS, width), dtype=np.int64)
         self._bits: list[int] = []
         self._units: list[int] = []
         self._sized: list[bool] = []
         self._seen: set[int] = set()
-        self._of_bits: dict[int, dict[int, list[int]]] = {}
+        self._of_bits: dict[tuple[int, int], list[int]] = {}
         self._groups: dict[tuple[int, int], _Group | None] = {}
         self._tries = 0
-        self._weights = columns_weights(len(leaves[0].column)) if leaves else np.zeros(0, dtype=np.int64)
+        self._weights = columns_weights(width)
         self._build(leaves)
-        self.table = np.array(self._tables, dtype=np.int64)
-        del self._tables, self._groups, self._of_bits, self._seen  # searches are kept, these are not needed
+        self.table = self._rows[: len(self._nodes)].copy()
+        del self._rows, self._groups, self._of_bits, self._seen  # searches are kept, these are not needed
         self.bits = np.array(self._bits, dtype=np.int64)
         self.units = np.array(self._units, dtype=np.int64)
         self.sized = np.array(self._sized, dtype=bool)
@@ -219,16 +223,14 @@ class Bank:
         """Return the formulas of a unit with so many bits, all of which are known."""
         key = bits, int(unit)
         if key not in self._groups:
-            indices = self._of_bits.get(bits, {}).get(unit, [])
-            self._groups[key] = self._group_of(indices) if indices else None
+            indices = np.array(self._of_bits.get(key, ()), dtype=np.int64)
+            self._groups[key] = self._group_of(indices) if len(indices) else None
         return self._groups[key]
 
-    def _group_of(self, indices: Sequence[int]) -> _Group:
-        table = np.array([self._tables[i] for i in indices])
-        return _Group(np.array(indices), table, columns_hash(table, self._weights), self._flags(indices))
-
-    def _flags(self, indices: Sequence[int] | Ints) -> Mask:
-        return np.array([self._sized[i] for i in indices], dtype=bool)
+    def _group_of(self, indices: Ints) -> _Group:
+        table = self._rows[indices]
+        sized = np.array([self._sized[i] for i in indices.tolist()], dtype=bool)
+        return _Group(indices, table, columns_hash(table, self._weights), sized)
 
     def _add_all(
         self, nodes: Sequence[tuple[str, int, int] | Expr], table: Ints, bits: int, unit: Unit, sized: Mask
@@ -253,15 +255,17 @@ class Bank:
         samples = table[:, : self._samples]
         if unit is T:
             fits &= (samples != samples[:, :1]).any(axis=1)
-        kept = self._of_bits.setdefault(bits, {}).setdefault(unit, [])
-        for i in np.flatnonzero(fits).tolist():
-            self._seen.add(int(hashes[i]))
-            kept.append(len(self._nodes))
-            self._nodes.append(nodes[i])
-            self._tables.append(table[i].copy())  # a view would keep the rows that are left out
-            self._bits.append(bits)
-            self._units.append(int(unit))
-            self._sized.append(bool(sized[i]))
+        chosen = np.flatnonzero(fits)
+        start, end = len(self._nodes), len(self._nodes) + len(chosen)
+        while end > len(self._rows):
+            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
+        self._rows[start:end] = table[chosen]
+        self._seen.update(hashes[chosen].tolist())
+        self._nodes += [nodes[i] for i in chosen.tolist()]
+        self._of_bits.setdefault((bits, int(unit)), []).extend(range(start, end))
+        self._bits += [bits] * len(chosen)
+        self._units += [int(unit)] * len(chosen)
+        self._sized += sized[chosen].tolist()
 
 
 def columns_weights(count: int) -> Ints:

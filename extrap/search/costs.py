@@ -90,6 +90,8 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, float]) -> float:
         return sum(formula_bits(inner, known) for inner in parts)
 
     match part:
+        case Binary("+", Binary("*", Const(factor), inner), Const(constant)):
+            return line_bits(factor, constant) + total(inner)
         case Var():
             return NAME
         case Const(number):
@@ -115,8 +117,12 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, float]) -> float:
 
 def bits_of_literals(part: Value | Cond) -> int:
     """Return the bits of all literals of a formula or condition."""
-    if isinstance(part, Const):
-        return literal_bits(part.value)
+    match part:
+        case Const(number):
+            return literal_bits(number)
+        case Binary("+", Binary("*", Const(factor), inner), Const(constant)) if constant % factor == 0:
+            shared = min(literal_bits(constant), literal_bits(constant // factor))  # as factor*(inner+1)
+            return literal_bits(factor) + bits_of_literals(inner) + shared
     return sum(map(bits_of_literals, children(part)))
 
 

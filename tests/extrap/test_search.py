@@ -12,16 +12,18 @@ from hypothesis import strategies as st
 
 from scalatrace import extrap
 from scalatrace.errors import ScalatraceError
+from scalatrace.extrap.fit import searched as fit_by_search
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.bank import Bank
-from scalatrace.extrap.search.costs import formula_bits, literal_bits
+from scalatrace.extrap.search.costs import bits_of_literals, formula_bits, literal_bits
 from scalatrace.extrap.search.hits import FormulaSearch, Hit
-from scalatrace.extrap.search.judge import judge
+from scalatrace.extrap.search.judge import MARGIN, judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import rows_of
 from scalatrace.formula import Const, evaluate, format_text, parse_number
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.shapes import Parts
 from support.calls import IssuedCall, call
 from support.grids import Rank, trace_of
 
@@ -191,3 +193,25 @@ def test_formulas_share_parts() -> None:
     given = [trace_of(padded_tiles, dims, 240) for dims in grids]
     made = extrap.extrapolate(given, 30, (6, 5), params={"n": 240}, dims_of=grids)
     assert diff(made.trace, trace_of(padded_tiles, (6, 5), 240), ["times"]) == []
+
+
+def test_sum_with_a_common_factor_has_short_literals() -> None:
+    """16*(n//X)+16 is 16*(n//X+1): the number 245 in place of n is much longer than that."""
+    halo, number = map(parse_number, ("16*(n//X)+16", "16*(245//X)"))
+    assert bits_of_literals(number) - bits_of_literals(halo) > MARGIN
+    assert formula_bits(halo, {}) == formula_bits(parse_number("16*(n//X)+1"), {})
+    assert bits_of_literals(parse_number("16*(n//X)+17")) > bits_of_literals(halo)
+
+
+def test_searches_that_do_not_exist_are_left_to_the_caller() -> None:
+    space = Space([Run(Grid((side,)), {"n": 1000}) for side in (3, 4, 5, 7)])
+    points = range(int(space.starts[-1]))
+    samples = {p: Parts(None, (1000 // int(space.columns["X"][p]),)) for p in points}
+
+    def search() -> bool:
+        return fit_by_search.fit(space, samples, {}) is not None
+
+    fit_by_search._SEARCHES.clear()
+    assert fit_by_search.with_known_searches(search) is None
+    assert search()
+    assert fit_by_search.with_known_searches(search) is True
