@@ -7,8 +7,10 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scalatrace.cli.parsing import further
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
 from scalatrace.report.tables import CommandTable, Row
@@ -40,13 +42,15 @@ def add_formats(parser: argparse.ArgumentParser, *tables: CommandTable) -> None:
     """Declare `--json` and `--csv`, and list the columns in the help."""
     group = parser.add_mutually_exclusive_group()
     add_json(group)
-    group.add_argument("--csv", action="store_true", help="print the table as CSV; columns: see below")
-    parser.epilog = "\n\n".join([*(table.help() for table in tables), parser.epilog or ""])
+    group.add_argument("--csv", action="store_true", help="print the table as CSV; columns: --help-all")
+    for table in tables:
+        title, _, columns = table.help().partition(":\n")
+        further(parser, title, dedent(columns))
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
     """Declare `--names`, the time limit of `named.load_named`."""
-    parser.add_argument(
+    further(parser).add_argument(
         "--names", type=seconds, default=10.0, metavar="S",
         help="look up source lines of native call sites for at most S seconds; 0: do not (default: 10)",
     )  # fmt: skip

@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_trace(parser)
     add_sizes(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
+    form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace import`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
     form.add_argument(
         "--rank",

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from scalatrace.replay.sweep import SweepResult, SweepSetting
 
 EXAMPLE = (
-    "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
-    "  scalatrace sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
-    "  scalatrace sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
+    "scalatrace replay --sweep lu.st --compute-scale 0 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
+    "  scalatrace replay --sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
+    "  scalatrace replay --sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
 )
 
 
