@@ -100,6 +100,17 @@ COSTLIEST = CommandTable(
         TableColumn("compute_ns", None, "ns", "in the computation before the calls", whole=True),
     ),
 )
+PER_RANK = CommandTable(
+    "quantity of ranks",
+    (
+        TableColumn("quantity", "per rank"),
+        TableColumn("min", "min", "count"),
+        TableColumn("min_ranks", "on rank"),
+        TableColumn("mean", "mean", "count"),
+        TableColumn("max", "max", "count"),
+        TableColumn("max_ranks", "on rank"),
+    ),
+)
 COMMUNICATORS = CommandTable(
     "set of communicators",
     (

@@ -165,8 +165,12 @@ def test_info(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
     assert facts["file_bytes"] == trace_file.stat().st_size
     assert facts["communicators"][0] == {"family": 0, "kind": "world", "parent": -1, "sizes": [4]}
     shown = output(capsys, "info", trace_file)
-    assert "124 (31 per rank)" in shown
+    assert "124 calls (31 per rank)" in shown
     assert "by hand" in shown
+    assert "payload" not in shown
+    complete = output(capsys, "info", trace_file, "--all")
+    assert "124 (31 per rank)" in complete
+    assert "payload" in complete
 
 
 def test_show_text_packs_to_an_equal_trace(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
