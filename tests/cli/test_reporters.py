@@ -88,8 +88,8 @@ def test_tree_of_the_stencil() -> None:
     assert lines[0] == "by hand  4 ranks, 124 events, 5 nodes"
     assert lines[1] == "├── 10 × loop of 3"
     assert lines[3].split() == [
-        "│", "├──", "Isend", "count=100", "datatype=MPI_DOUBLE", "dest=self+1", "mod", "size", "tag=7",
-        "comm=world", "halo.py:11:exchange",
+        "│", "├──", "Isend", "count=100", "(800", "B)", "datatype=MPI_DOUBLE", "dest=self+1",
+        "mod", "size", "tag=7", "comm=world", "halo.py:11:exchange",
     ]  # fmt: skip
     assert "ranks" not in "".join(lines[1:])
     assert "halo.py:11:exchange < app.py:5:main" in drawn(TreeReporter(stencil(), stacks=True))
