@@ -12,7 +12,7 @@ import argparse
 import os
 
 import scalatrace
-from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.cli.output import add_json, add_no_compress, need_file, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.escapes import clean
 from scalatrace.files import check_output
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "with a Chakra trace (NAME.RANK.et), a DUMPI trace or flat logs (rank-R.log)",
     )
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="where to write the trace")
-    parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
+    add_no_compress(parser)
     add_json(parser)
 
 

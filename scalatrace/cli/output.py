@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -126,6 +127,29 @@ def add_factors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bytes-scale", type=factor, default=1.0, metavar="F", help="multiply the elements of messages by F"
     )
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    """Declare `--seed` of random numbers; `of` says of which."""
+    further(parser).add_argument("--seed", type=int, default=0, metavar="N", help=f"of {of} (default: 0)")
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Declare `--plot`."""
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+
+
+def add_by_messages(parser: argparse.ArgumentParser) -> None:
+    """Declare `--collectives`: as they are, or replaced by messages."""
+    parser.add_argument(
+        "--collectives", choices=("native", "p2p"), default="native",
+        help="p2p: messages between each pair of ranks",
+    )  # fmt: skip
+
+
+def add_no_compress(parser: argparse.ArgumentParser) -> None:
+    """Declare `--no-compress` of commands that write a trace."""
+    further(parser).add_argument("--no-compress", action="store_true", help="do not deflate the file")
 
 
 def add_at(parser: argparse.ArgumentParser) -> None:

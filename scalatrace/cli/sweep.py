@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalatrace
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
-from scalatrace.cli.output import add_formats, add_trace, factor, print_facts
+from scalatrace.cli.output import add_formats, add_plot, add_trace, factor, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="replays of each setting")
     parser.add_argument("--replay", default="", metavar="OPTIONS", help="more options, for each replay")
     parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="a line per setting")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+    add_plot(parser)
     add_launcher(parser)
     add_formats(parser, SETTINGS)
 

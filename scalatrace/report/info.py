@@ -14,7 +14,7 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.report.columns import COMMUNICATORS, PAYLOAD
 from scalatrace.report.costs.performance import PerformanceReporter
-from scalatrace.report.style import DIM, TITLE, nbytes, number, print_more, ranks, text_table
+from scalatrace.report.style import DIM, TITLE, number, print_more, ranks, text_table
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.consistency.failed import nfailed
@@ -148,7 +148,7 @@ class InfoReporter:
         if "mpi" in meta:
             meta["mpi"] = meta["mpi"].partition(",")[0]
         events = _event_counts(facts, "calls")
-        in_file = f", {nbytes(self.file_bytes)}" if self.file_bytes else ""
+        in_file = f", {number(self.file_bytes)} bytes" if self.file_bytes else ""
         rows = [
             *((key, meta.pop(key)) for key in BANNER_META if key in meta),
             ("ranks", f"{number(self.trace.nprocs)}{self._hosts()}{self._missing()}"),

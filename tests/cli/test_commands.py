@@ -268,3 +268,17 @@ def test_replay_without_handlers_or_with_other_ranks(tmp_path: Path, trace_file:
     assert done.returncode == 2
     assert "the trace is of 4 ranks, this is 1" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--json", "--csv", "--names", "--plot", "--no-compress", "--max-memory", "--launcher", "--plugin"],
+)
+def test_common_options_are_declared_in_one_place(option: str) -> None:
+    folder = Path(scalatrace.__file__).parent / "cli"
+    declaring = [
+        path.name
+        for path in folder.glob("*.py")
+        if re.search(rf'add_argument\(\s*"{option}"', path.read_text())
+    ]
+    assert len(declaring) == 1
