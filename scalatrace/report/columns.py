@@ -105,10 +105,10 @@ PER_RANK = CommandTable(
     (
         TableColumn("quantity", "per rank"),
         TableColumn("min", "min", "count"),
-        TableColumn("min_ranks", "on rank"),
+        TableColumn("min_ranks", "rank of min"),
         TableColumn("mean", "mean", "count"),
         TableColumn("max", "max", "count"),
-        TableColumn("max_ranks", "on rank"),
+        TableColumn("max_ranks", "rank of max"),
     ),
 )
 COMMUNICATORS = CommandTable(

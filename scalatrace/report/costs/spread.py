@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.arrays import Floats, Ints
-from scalatrace.errors import FormatError, LimitError, UsageError
+from scalatrace.errors import ScalatraceError
 from scalatrace.report.costs.efficiency import MIN_EQUAL_SHARE, Efficiency
 from scalatrace.report.costs.rows import MAX_RANKS
 from scalatrace.report.style import coarse_duration, duration, nbytes, number, ranks
@@ -118,7 +118,7 @@ def _sum_bytes(trace: Trace) -> Floats | None:
         for entry in traffic_by_class(trace, MAX_VISITS):
             if entry.sent:
                 result[ranks_in(entry.ranks)] += float(entry.sent)
-    except (LimitError, OverflowError):
+    except (ScalatraceError, OverflowError):  # too many, or damaged
         return None
     return result
 
@@ -133,7 +133,7 @@ def _sum_calls(trace: Trace) -> Floats | None:
                 continue
             for members, n in counts:
                 result[ranks_in(members)] += float(n)
-    except (UsageError, FormatError, OverflowError):
+    except (ScalatraceError, OverflowError):
         return None
     return result
 

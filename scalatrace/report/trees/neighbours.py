@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from scalatrace.arrays import Ints
-from scalatrace.errors import LimitError, UsageError
+from scalatrace.errors import ScalatraceError
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import listed
@@ -140,7 +140,7 @@ class GridNeighbours:
 
     def _find_word(self, value: int, encoding: Encoding, ranks: RankList) -> str | None:
         """Return the name of the peers of some ranks at a distance, if all of them are at the same place."""
-        if value < SPECIAL_MAX or self.grid is None:
+        if value < SPECIAL_MAX or self.grid is None or abs(value) > 2 * self._trace.nprocs:
             return None
         own = sampled(ranks_in(ranks), MAX_COMPARED_RANKS)
         peers = own ^ value if encoding is Encoding.XOR else own + value
@@ -177,7 +177,7 @@ def _grid_of(trace: Trace) -> tuple[Grid | None, str]:
         return None, ""
     try:
         messages = list(messages_of(trace, Budget(MAX_COUNTED_CALLS)))
-    except (LimitError, UsageError):
+    except ScalatraceError:  # the tree shows damaged traces, too
         messages = []
     grid, source = find_grid(trace, messages)
     if sum(side > 1 for side in grid.dims) < 2 or grid.nprocs != trace.nprocs:
