@@ -7,6 +7,7 @@ from typing import Any
 
 from scalatrace.escapes import clean
 from scalatrace.formula import Const, format_text
+from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.symbolic import (
     BLOCKS,
@@ -29,6 +30,9 @@ PEERS = {
     Encoding.MODULO: "(rank + {}) mod size",
     Encoding.XOR: "rank ^ {}",
 }
+
+NOT_IN_PLACE = ("in_place", "0")
+"""Name and value of a parameter that is left out."""
 
 DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks assigned to {} instances round robin"}
 
@@ -68,7 +72,7 @@ def _lines(model: SymbolicTrace) -> Iterator[str]:
         if family.kind not in ("world", "self", "null"):
             yield f"communicator {number}: {_family(family, model)}"
     for rule in model.nodes:
-        yield from _rule(rule, 0)
+        yield from _rule(rule, 0, model)
 
 
 def _family(rule: FamilyRule, model: SymbolicTrace) -> str:
@@ -82,20 +86,26 @@ def _family(rule: FamilyRule, model: SymbolicTrace) -> str:
     return f"{rule.kind}{chain}, {vecs}"
 
 
-def _rule(rule: Rule, depth: int) -> Iterator[str]:
+def _rule(rule: Rule, depth: int, model: SymbolicTrace) -> Iterator[str]:
     indent = "  " * depth
     repeat = format_parts(rule.repeat.parts)
     if rule.op is None:
         yield f"{indent}{repeat} times:"
         for child in rule.children:
-            yield from _rule(child, depth + 1)
+            yield from _rule(child, depth + 1, model)
         return
     times = "" if repeat == "1" else f"{repeat} x "
-    params = "  ".join(f"{p.name} = {_param(p)}" for p in rule.params)
-    yield f"{indent}{times}{rule.op}  {params}  {rule.stack[0] if rule.stack else ''}".rstrip()
+    texts = ((p.name, _param(p, model)) for p in rule.params)
+    params = "  ".join(f"{name} = {text}" for name, text in texts if (name, text) != NOT_IN_PLACE)
+    yield f"{indent}{times}{rule.op}  {params}  {short_frame(rule.stack[0]) if rule.stack else ''}".rstrip()
 
 
-def _param(rule: ParamRule) -> str:
+def _param(rule: ParamRule, model: SymbolicTrace) -> str:
+    if rule.kind is Kind.COMM:
+        text = format_parts(rule.field.parts)
+        kinds = [family.kind for family in model.families]
+        is_unique = text.isdecimal() and int(text) < len(kinds) and kinds.count(kinds[int(text)]) == 1
+        return kinds[int(text)] if is_unique else text
     if rule.kind in (Kind.TYPE, Kind.STRING):
         return format_tables(rule.field.parts)
     if rule.kind is not Kind.PEER or rule.encoding is None:

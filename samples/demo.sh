@@ -27,7 +27,7 @@ step mpiexec -n "$ranks" scalatrace record -o "$out/stencil.st" --flat-log "$out
 step scalatrace info "$out/stencil.st"
 step scalatrace show "$out/stencil.st"
 step scalatrace stats "$out/stencil.st"
-step scalatrace verify "$out/stencil.st" "$out/logs"
+step scalatrace diff --logs "$out/stencil.st" "$out/logs"
 step mpiexec -n "$ranks" scalatrace replay "$out/stencil.st"
 step mpiexec -n "$ranks" scalatrace record -o "$out/replay.st" -- scalatrace replay "$out/stencil.st"
 step scalatrace diff "$out/stencil.st" "$out/replay.st" --ignore callsites,times

@@ -67,7 +67,7 @@ class RankPlaces:
         if bool(((self.sample.mask(cond) ^ ranks) & universe).any()):
             raise GenerateError(
                 "no condition on the rank's coordinates selects the ranks that take part; "
-                "use a trace of one size (`scalatrace instantiate`)"
+                "use a trace of one size (`scalatrace extrapolate FILE.stx -P N`)"
             )
         return cond
 

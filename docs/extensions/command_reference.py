@@ -1,4 +1,4 @@
-"""The directive `commands`: usage, description and options of all commands, from their argument parsers."""
+"""The directive `commands`: all commands in their groups, with usage, description and options."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 from scalatrace.cli.dispatch import parser_of
-from scalatrace.cli.registry import COMMANDS, Command
+from scalatrace.cli.registry import GROUPS, Command, CommandGroup
 
 COLUMNS = 100
 """Width of usage lines."""
@@ -23,11 +23,17 @@ def setup(app: Sphinx) -> dict[str, Any]:
 
 
 class Commands(SphinxDirective):
-    """A section for each command of the registry."""
+    """A section for each group of the registry, with one for each command and mode."""
 
     def run(self) -> list[nodes.Node]:
         """Return the sections."""
-        return [self._command(command) for command in COMMANDS]
+        return [self._group(group) for group in GROUPS]
+
+    def _group(self, group: CommandGroup) -> nodes.section:
+        section = self._section(group.title.capitalize())
+        for command in group.commands:
+            section += [self._command(entry) for entry in (command, *command.modes)]
+        return section
 
     def _command(self, command: Command) -> nodes.section:
         module, parser = parser_of(command)
@@ -69,7 +75,11 @@ def _options(parser: argparse.ArgumentParser) -> list[nodes.Node]:
     formatter = parser._get_formatter()
     result: list[nodes.Node] = []
     for group in parser._action_groups:
-        shown = [a for a in group._group_actions if a.help is not argparse.SUPPRESS and a.dest != "help"]
+        shown = [
+            a
+            for a in group._group_actions
+            if a.help is not argparse.SUPPRESS and a.dest not in ("help", "help_all")
+        ]
         items = nodes.definition_list()
         for action in shown:
             term = nodes.term("", "", nodes.literal("", formatter._format_action_invocation(action)))

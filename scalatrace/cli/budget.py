@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from scalatrace.cli.output import seconds
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import hide
 
 try:
@@ -63,7 +64,7 @@ def size(text: str) -> int:
 
 def add_budgets(parser: argparse.ArgumentParser, max_seconds: int) -> None:
     """Declare `--max-memory` and `--max-time`, the latter with this default."""
-    group = parser.add_argument_group("budgets (0: no limit)")
+    group = further(parser, "budgets (0: no limit)")
     group.add_argument(
         "--max-memory",
         type=size,

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_formats, natural, print_facts, words
+from scalatrace.cli.output import add_formats, add_seed, natural, print_facts, words
 from scalatrace.cli.progress import PrintedSteps, stage
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="write the model of unequal nodes; needs two hosts or more",
     )
     parser.add_argument("--name", default="calibrated", help="of the platform")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sizes and order (default: 0)")
+    add_seed(parser, "sizes and order")
     parser.add_argument("--sizes", type=natural, default=80, metavar="N", help="message sizes (default: 80)")
     parser.add_argument(
         "--max-bytes", type=natural, default=4 << 20, metavar="N", help="largest message (default: 4 MiB)"

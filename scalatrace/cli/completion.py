@@ -48,10 +48,19 @@ def whole_parser() -> Parser:
     commands = parser_of_all.add_subparsers(dest="command")
     for command in COMMANDS:
         _, parser = parser_of(command, partial(commands.add_parser, command.name, help=command.summary))
+        for mode in command.modes:
+            _add_missing_options(parser, parser_of(mode)[1])
         for action in _all_actions(parser):
             if (kind := _path_kind(action)) is not None:
                 action.complete = shtab.DIRECTORY if kind == "folder" else shtab.FILE  # type: ignore[attr-defined]
     return parser_of_all
+
+
+def _add_missing_options(parser: Parser, mode: Parser) -> None:
+    """Add the options of a command's mode that the command has not itself."""
+    for action in mode._actions:
+        if action.option_strings and not set(action.option_strings) & set(parser._option_string_actions):
+            parser._add_action(action)
 
 
 def _all_actions(parser: Parser) -> Iterator[argparse.Action]:

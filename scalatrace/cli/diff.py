@@ -12,7 +12,8 @@ from scalatrace.report.columns import DIFFERENCES
 
 EXAMPLE = (
     "scalatrace diff a.st b.st --ignore callsites,times\n"
-    "  scalatrace diff recorded.st extrapolated.st --ignore timing"
+    "  scalatrace diff recorded.st extrapolated.st --ignore timing\n"
+    "  scalatrace diff --logs app.st logs"
 )
 
 

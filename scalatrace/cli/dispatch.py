@@ -20,7 +20,7 @@ from types import ModuleType
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
 from scalatrace.cli.parsing import Parser
 from scalatrace.cli.progress import progress_of
-from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
+from scalatrace.cli.registry import COMMANDS, GROUPS, VERSION, Command, CommandGroup, chosen_mode, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
@@ -47,19 +47,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if words else USAGE
-    if words[0] in ("-V", "--version"):
-        command = VERSION
-    elif (known_command := find(words[0])) is not None:
-        command = known_command
-    else:
+    command = VERSION if words[0] == "-V" else find(words[0])
+    if command is None:
         return _complain(_unknown(words[0]), USAGE)
-    return _run_guarded(command, words[1:])
+    return _run_guarded(*chosen_mode(command, words[1:]))
 
 
 def overview() -> str:
-    """Return the text of `scalatrace --help`."""
-    width = max(len(c.name) for c in COMMANDS)
-    lines = [f"  {c.name:<{width}}  {c.summary}" for c in COMMANDS]
+    """Return the text of `scalatrace --help`: the commands by their groups, on one screen."""
+    lines = [line for group in GROUPS for line in _overview_lines(group)]
     return "\n".join(
         [
             "usage: scalatrace <command> [options]",
@@ -68,13 +64,24 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "scalatrace <command> --help explains a command; scalatrace --version prints versions.",
-            "Exit status: 0 ok, 1 failure, 2 wrong usage.",
+            "scalatrace <command> --help explains a command, --help-all shows all its options.",
+            "scalatrace --version prints versions. Exit status: 0 ok, 1 failure, 2 wrong usage.",
             "",
             "example:",
             "  mpiexec -n 16 scalatrace record -o app.st -- python app.py && scalatrace show app.st",
         ]
     )
+
+
+def _overview_lines(group: CommandGroup) -> list[str]:
+    """Return a line for each command of a group; the first one starts with the group's title."""
+    title_width = max(len(g.title) for g in GROUPS)
+    name_width = max(len(c.name) for c in COMMANDS)
+    titles = [group.title, *[""] * (len(group.commands) - 1)]
+    return [
+        f"  {title:<{title_width}}  {command.name:<{name_width}}  {command.summary}"
+        for title, command in zip(titles, group.commands, strict=True)
+    ]
 
 
 def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[ModuleType, Parser]:
@@ -86,6 +93,10 @@ def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[Mo
         epilog=f"example:\n  {module.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    for mode in command.modes:
+        parser.add_argument(
+            mode.option, action="store_true", help=f"{mode.summary}: see `{mode.name} --help`"
+        )
     module.arguments(parser)
     if command.max_seconds is not None:
         add_budgets(parser, command.max_seconds)

@@ -1,4 +1,5 @@
-"""Extrapolate a trace to any number of ranks from three or more small traces (better four) of several sizes.
+"""Extrapolate a trace to any number of ranks from three or more small traces (better four) of several sizes,
+or from the formulas that `--symbolic` wrote of them (.stx).
 
 The grid of the ranks is found in the traces. Every peer, count, trip count, group of ranks and communicator
 must follow an exact formula over the sizes of the grid, a rank's coordinates, and the program's parameters.
@@ -18,6 +19,7 @@ from scalatrace.cli.extrapolation import (
     add_workers,
     extrapolate,
     extrapolate_symbolic,
+    instantiate,
     lossy_options,
     note_inputs,
     refusals,
@@ -26,6 +28,7 @@ from scalatrace.cli.extrapolation import (
 )
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, print_facts
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.errors import UsageError
@@ -33,12 +36,15 @@ from scalatrace.report.columns import CHECKS, FITTED_TIMES, LOSSES, RESULT, SUGG
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 EXAMPLE = (
     "scalatrace extrapolate a.st b.st c.st d.st -P 1024 -o big.st --report big.html\n"
     "  scalatrace extrapolate bt.16.st bt.25.st bt.36.st bt.49.st -P 1048576 --dims 1024x1024 -o bt.st\n"
     "  scalatrace extrapolate a.st b.st c.st --inputs n=64,96,128 --param n=4096 -P 4096 -o weak.st\n"
     "  scalatrace extrapolate a.st b.st c.st d.st --check\n"
+    "  scalatrace extrapolate a.st b.st c.st d.st --symbolic -o app.stx\n"
+    "  scalatrace extrapolate app.stx --dims 64x32 -o big.st\n"
     "  scalatrace extrapolate a.st b.st c.st -P 1024 --suggest\n"
     "  mpiexec -n 8 scalatrace extrapolate a.st b.st c.st d.st -P 1024 -o big.st --workers mpi\n"
     "  scalatrace extrapolate a.st b.st c.st d.st -P 1024 --lossy --snippets halo.snippets -o big.st"
@@ -47,8 +53,15 @@ EXAMPLE = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("traces", nargs="+", metavar="trace", help="trace files of one program (.st)")
-    parser.add_argument("--dims-of", metavar="AxB,...", help="grids of the traces (default: found in them)")
+    parser.add_argument(
+        "traces",
+        nargs="+",
+        metavar="trace",
+        help="trace files of one program (.st), or a file of formulas (.stx)",
+    )
+    further(parser).add_argument(
+        "--dims-of", metavar="AxB,...", help="grids of the traces (default: found in them)"
+    )
     parser.add_argument(
         "--inputs",
         action="append",
@@ -60,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--symbolic",
         action="store_true",
-        help="write the formulas (.stx) for `scalatrace instantiate` instead of a trace",
+        help="write the formulas (.stx) instead of a trace; give that file for any size",
     )
     parser.add_argument(
         "--check",
@@ -103,6 +116,8 @@ def _run(args: argparse.Namespace, workers: int) -> int:
 
     lossy = lossy_options(args)
     target = _target(args)
+    if (model := _formulas(args)) is not None:
+        return _instantiate(args, model, target, workers)
     dims_of = None if args.dims_of is None else [parse_dims("--dims-of", t) for t in args.dims_of.split(",")]
     traces = [repeatable(scalatrace.load(path)) for path in track(args.traces, "reading")]
     note_inputs(traces, args.inputs)
@@ -121,6 +136,38 @@ def _run(args: argparse.Namespace, workers: int) -> int:
             else:
                 facts = extrapolate(traces, dims_of, target, options, names)
     facts = names.facts(facts)
+    print_facts(args, facts, *result_rows(facts), ExtrapolationReporter(facts))
+    return 0
+
+
+def _formulas(args: argparse.Namespace) -> SymbolicTrace | None:
+    """Return the symbolic trace, if that is the only input."""
+    from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.trace.io.container import is_symbolic
+    from scalatrace.trace.io.reader import load_symbolic
+
+    if len(args.traces) != 1 or not is_symbolic(args.traces[0]):
+        return None
+    load_plugins(args.plugin)
+    return load_symbolic(args.traces[0])
+
+
+def _instantiate(
+    args: argparse.Namespace, model: SymbolicTrace, target: ExtrapolationTarget | None, workers: int
+) -> int:
+    """Evaluate formulas for the size of the result."""
+    from scalatrace.report.extrapolation import ExtrapolationReporter
+
+    path = args.traces[0]
+    if target is None or args.suggest or args.lossy or args.inputs or args.dims_of:
+        raise UsageError(
+            f"{path} holds formulas, which are fitted already: leave --symbolic, --check, --suggest, "
+            "--lossy, --inputs and --dims-of out; `scalatrace check` checks formulas"
+        )
+    options = FitOptions(None, not args.no_check, args.accept_unconfirmed, workers)
+    names = SiteNames.of(model, path, args.names)
+    with names.errors(), refusals(args.json, names):
+        facts = names.facts(instantiate(model, target, options, names))
     print_facts(args, facts, *result_rows(facts), ExtrapolationReporter(facts))
     return 0
 

@@ -1,4 +1,4 @@
-"""Options and steps shared by `extrapolate` and `instantiate`; results are plain data for the report."""
+"""Options and steps of `extrapolate`; results are plain data for the report."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import scalatrace
 from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural, print_json, workers
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import Dims, TargetSizes, add_plugins, evaluate
 from scalatrace.errors import ScalatraceError, UsageError
@@ -60,8 +61,7 @@ class ExtrapolationTarget:
         model, noise, report = args.timing_model, args.run_noise, args.timing_report
         if args.report is not None:
             check_output(args.report, "--report")
-            inputs = [args.formulas] if "formulas" in args else args.traces
-            if os.path.realpath(args.report) in map(os.path.realpath, (args.output, *inputs)):
+            if os.path.realpath(args.report) in map(os.path.realpath, (args.output, *args.traces)):
                 raise UsageError(f"--report {args.report}: this is the file of a trace; give another one")
         return cls(sizes, model, noise, report, args.output, args.report)
 
@@ -96,7 +96,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program in the result"
     )
     add_plugins(parser)
-    parser.add_argument(
+    further(parser).add_argument(
         "--timing-model",
         metavar="NAME",
         help="how times depend on the number of ranks: confirmed (normal-form if the largest trace confirms "
@@ -111,7 +111,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print timing model, fit and confidence interval of each call",
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--run-noise",
         type=float,
         default=0.0,
@@ -122,7 +122,7 @@ def add_target(parser: argparse.ArgumentParser) -> None:
 
 def add_workers(parser: argparse.ArgumentParser) -> None:
     """Declare the option for parallel work."""
-    parser.add_argument(
+    further(parser).add_argument(
         "--workers",
         type=workers,
         metavar="N",
@@ -165,14 +165,14 @@ def add_lossy(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="drop calls that no formula describes, and their unmatched partners; list what is dropped",
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--max-dropped",
         type=float,
         default=0.1,
         metavar="F",
         help="with --lossy: fail when more than this fraction of the calls is dropped (default 0.1)",
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--snippets", metavar="FILE", help="with --lossy: keep only the sequences of calls in FILE"
     )
 

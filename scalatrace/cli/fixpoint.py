@@ -28,7 +28,10 @@ OF_ONE_RUN = ("filename", "port_name")
 ADDRESSES, OF_ADDRESSES = "target_disp", "Win_create_dynamic"
 """Displacements in windows that this operation makes are addresses, which each run has its own."""
 
-EXAMPLE = "scalatrace fixpoint app.st\n  scalatrace fixpoint app.st --keep again.st --launcher 'srun -n 16'"
+EXAMPLE = (
+    "scalatrace replay --fixpoint app.st\n"
+    "  scalatrace replay --fixpoint app.st --keep again.st --launcher 'srun -n 16'"
+)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

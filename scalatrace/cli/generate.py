@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import (
     add_at,
+    add_by_messages,
     add_factors,
     add_json,
     add_names,
@@ -62,12 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_factors(parser)
     add_at(parser)
-    parser.add_argument(
-        "--collectives",
-        choices=("native", "p2p"),
-        default="native",
-        help="p2p: messages between each pair of ranks",
-    )
+    add_by_messages(parser)
     parser.add_argument(
         "--absolute-ranks",
         action="store_true",

@@ -1,4 +1,5 @@
-"""Describe a trace: header, ranks, run time and efficiencies, what costs most, communicators, bytes."""
+"""Describe a run: program, ranks, run time, shares of computation and MPI, what ranks do at least, on average
+and most, and the call sites that cost most. `--all` adds the file: header, nodes, communicators, bytes."""
 
 from __future__ import annotations
 
@@ -15,12 +16,15 @@ from scalatrace.report.columns import COSTLIEST
 if TYPE_CHECKING:
     from scalatrace.trace.model.symbolic import SymbolicTrace
 
-EXAMPLE = "scalatrace info stencil.st"
+EXAMPLE = "scalatrace info stencil.st\n  scalatrace info stencil.st --all"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    parser.add_argument(
+        "--all", action="store_true", help="header, nodes, communicators, bytes by parts, too"
+    )
     add_sizes(parser)
     add_names(parser)
     add_formats(parser, COSTLIEST)
@@ -37,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(trace, SymbolicTrace):
         return _show_formulas(trace, args)
     children = sorted(glob.glob(f"{glob.escape(str(args.trace))}.child-*[0-9]"))
-    reporter = InfoReporter(trace, os.path.getsize(args.trace), children)
+    reporter = InfoReporter(trace, os.path.getsize(args.trace), children, args.all)
     if args.json:
         print_json(reporter.facts())
     elif args.csv:

@@ -16,7 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 
 import scalatrace
 from scalatrace.cli.budget import over_memory
-from scalatrace.cli.output import add_formats, need_file, print_csv, print_json
+from scalatrace.cli.output import add_formats, add_no_compress, need_file, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.escapes import clean
@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="trace to write (default: parts without .parts)"
     )
-    parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
+    add_no_compress(parser)
     add_formats(parser, UNFINISHED_CALLS)
 
 

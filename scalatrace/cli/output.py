@@ -7,8 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable
+from pathlib import Path
+from textwrap import dedent
 from typing import TYPE_CHECKING, Any, Protocol
 
+from scalatrace.cli.parsing import further
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
 from scalatrace.report.tables import CommandTable, Row
@@ -40,13 +43,15 @@ def add_formats(parser: argparse.ArgumentParser, *tables: CommandTable) -> None:
     """Declare `--json` and `--csv`, and list the columns in the help."""
     group = parser.add_mutually_exclusive_group()
     add_json(group)
-    group.add_argument("--csv", action="store_true", help="print the table as CSV; columns: see below")
-    parser.epilog = "\n\n".join([*(table.help() for table in tables), parser.epilog or ""])
+    group.add_argument("--csv", action="store_true", help="print the table as CSV; columns: --help-all")
+    for table in tables:
+        title, _, columns = table.help().partition(":\n")
+        further(parser, title, dedent(columns))
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:
     """Declare `--names`, the time limit of `named.load_named`."""
-    parser.add_argument(
+    further(parser).add_argument(
         "--names", type=seconds, default=10.0, metavar="S",
         help="look up source lines of native call sites for at most S seconds; 0: do not (default: 10)",
     )  # fmt: skip
@@ -122,6 +127,29 @@ def add_factors(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bytes-scale", type=factor, default=1.0, metavar="F", help="multiply the elements of messages by F"
     )
+
+
+def add_seed(parser: argparse.ArgumentParser, of: str) -> None:
+    """Declare `--seed` of random numbers; `of` says of which."""
+    further(parser).add_argument("--seed", type=int, default=0, metavar="N", help=f"of {of} (default: 0)")
+
+
+def add_plot(parser: argparse.ArgumentParser) -> None:
+    """Declare `--plot`."""
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+
+
+def add_by_messages(parser: argparse.ArgumentParser) -> None:
+    """Declare `--collectives`: as they are, or replaced by messages."""
+    parser.add_argument(
+        "--collectives", choices=("native", "p2p"), default="native",
+        help="p2p: messages between each pair of ranks",
+    )  # fmt: skip
+
+
+def add_no_compress(parser: argparse.ArgumentParser) -> None:
+    """Declare `--no-compress` of commands that write a trace."""
+    further(parser).add_argument("--no-compress", action="store_true", help="do not deflate the file")
 
 
 def add_at(parser: argparse.ArgumentParser) -> None:

@@ -1,22 +1,59 @@
-"""Parsers of command lines: a mistake is one UsageError that suggests the option or choice meant."""
+"""Parsers of command lines: a mistake is one UsageError that suggests the option or choice meant.
+
+`--help` shows the usual options of a command in two screens, `--help-all` the options of `further`, too.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from scalatrace.errors import UsageError
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["Parser", "subparsers_of"]
+__all__ = ["Parser", "further", "subparsers_of"]
+
+FURTHER = "further options"
+"""Title of the options that `--help` leaves out."""
+
+
+class FurtherGroup(argparse._ArgumentGroup):
+    """Options, or a text, that `--help-all` shows and `--help` does not."""
+
+
+def further(
+    parser: argparse.ArgumentParser, title: str = FURTHER, text: str | None = None
+) -> argparse._ArgumentGroup:
+    """Return the group of a parser for options that few users need; `text` explains a group of its own."""
+    for group in parser._action_groups:
+        if isinstance(group, FurtherGroup) and group.title == title:
+            return group
+    group = FurtherGroup(parser, title, text)
+    parser._action_groups.append(group)
+    return group
+
+
+class HelpAllAction(argparse.Action):
+    """The option `--help-all`: print the help with all options, and end."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print it."""
+        if isinstance(parser, Parser):
+            parser._print_message(parser.format_full_help(), sys.stdout)
+        parser.exit()
 
 
 class Parser(argparse.ArgumentParser):
     """The parser of a command or of one of its actions. Options have no abbreviations."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **{"allow_abbrev": False, **options})
+        super().__init__(*args, **{"allow_abbrev": False, "add_help": False, **options})
+        self.add_argument("-h", "--help", action="help", help="show the usual options")
+        self.add_argument(
+            "--help-all", action=HelpAllAction, nargs=0, help="show all options, and the columns of --csv"
+        )
         self._words: tuple[str, ...] = ()
 
     def parse_args(  # type: ignore[override]
@@ -37,6 +74,30 @@ class Parser(argparse.ArgumentParser):
         """Keep the words for the text of an error."""
         self._words = tuple(args)
         return super().parse_known_args(args, namespace)
+
+    def format_help(self) -> str:
+        """Return usage, description, usual options and examples."""
+        return self._format_groups(
+            [group for group in self._action_groups if not isinstance(group, FurtherGroup)]
+        )
+
+    def format_full_help(self) -> str:
+        """Return the help with the groups of `further`, too."""
+        return self._format_groups(self._action_groups)
+
+    def _format_groups(self, groups: Sequence[argparse._ArgumentGroup]) -> str:
+        formatter = self._get_formatter()
+        shown = {id(action) for group in groups for action in group._group_actions}
+        actions = [action for action in self._actions if id(action) in shown]
+        formatter.add_usage(self.usage, actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        for group in groups:
+            formatter.start_section(group.title)
+            formatter.add_text(group.description)
+            formatter.add_arguments(group._group_actions)
+            formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError; an unknown option comes first, since it often is the reason for the others."""

@@ -1,4 +1,4 @@
-"""The list of commands.
+"""The list of commands, in the groups of the overview.
 
 A command is a module `scalatrace.cli.<module>` with a docstring (its help), an `EXAMPLE`,
 `arguments(parser)` and `run(args) -> exit status`. It is imported when it is called, not before,
@@ -7,6 +7,7 @@ so that `scalatrace --help` stays quick whatever the commands need.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -15,11 +16,12 @@ class Command:
     """One entry of the list.
 
     Attributes:
-        name: the name typed.
+        name: the words typed: the command, for a mode with its option.
         summary: the line in the overview.
         module: the module that does it.
         max_seconds: default of `--max-time`; None: no budgets, since it runs MPI programs.
         shows_progress: whether a line shows progress; False: the terminal belongs to the program it runs.
+        modes: work that an option of the command chooses and that has arguments of its own.
     """
 
     name: str
@@ -27,66 +29,176 @@ class Command:
     module: str
     max_seconds: int | None = None
     shows_progress: bool = True
+    modes: tuple[Command, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """The option that chooses a mode; empty for a command."""
+        return self.name.partition(" ")[2]
+
+
+@dataclass(frozen=True)
+class CommandGroup:
+    """Commands that serve one purpose, which the overview names."""
+
+    title: str
+    commands: tuple[Command, ...]
 
 
 READING, COMPUTING = 600, 3600
 """Default budgets of time in seconds: of commands that read a trace, and of those that compute one."""
 
 
-COMMANDS = (
-    Command("record", "record an MPI program into a trace (under any launcher)", "record", None, False),
-    Command("info", "content of a trace: ranks, events, nodes, bytes, communicators", "info", READING),
-    Command("show", "the trace as a tree, as exact text, or one rank's walk", "show", READING),
-    Command("pack", "make a trace from its text form", "pack", READING),
-    Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
-    Command("matrix", "point-to-point communication matrix", "matrix", READING),
-    Command("report", "an HTML page of a trace, or of two side by side", "report", READING),
-    Command("diff", "compare two traces event by event", "diff", READING),
-    Command("resolve", "name the native call sites of a trace by source lines", "resolve", READING),
-    Command("anonymize", "replace the names in traces, so that they can be given away", "anonymize", READING),
-    Command("merge", "make a trace from the parts of an aborted run", "merge", COMPUTING),
-    Command("verify", "compare a trace with the flat logs of the same run", "verify", COMPUTING),
-    Command("replay", "issue the recorded calls again (under mpiexec)", "replay", None, False),
-    Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
-    Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
-    Command(
-        "extrapolate", "the trace of any number of ranks, from traces of a few", "extrapolate", COMPUTING
+FIXPOINT = Command(
+    "replay --fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"
+)
+SWEEP = Command("replay --sweep", "replay with a grid of what-if factors, and draw the times", "sweep")
+LOGS = Command("diff --logs", "compare a trace with the flat logs of the same run", "verify", COMPUTING)
+
+GROUPS = (
+    CommandGroup(
+        "look",
+        (
+            Command(
+                "record", "record an MPI program into a trace (under any launcher)", "record", None, False
+            ),
+            Command("report", "an HTML page of a trace, or of two side by side", "report", READING),
+            Command("info", "run time, share of MPI, and which ranks stand out", "info", READING),
+            Command("show", "the trace as a tree, as exact text, or one rank's walk", "show", READING),
+            Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
+            Command("matrix", "point-to-point communication matrix", "matrix", READING),
+            Command(
+                "diff", "compare two traces, or a trace with its flat logs", "diff", READING, modes=(LOGS,)
+            ),
+        ),
     ),
-    Command(
-        "instantiate", "the trace of any number of ranks, from formulas (.stx)", "instantiate", COMPUTING
+    CommandGroup(
+        "scale",
+        (
+            Command(
+                "extrapolate",
+                "the trace of any number of ranks, from a few traces or formulas (.stx)",
+                "extrapolate",
+                COMPUTING,
+            ),
+            Command(
+                "check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING
+            ),
+        ),
     ),
-    Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING),
-    Command(
-        "models",
-        "formulas and times of messages, collectives and programs on a platform",
-        "models",
-        COMPUTING,
+    CommandGroup(
+        "predict",
+        (
+            Command(
+                "simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING
+            ),
+            Command("study", "predict the run time in many settings, and draw it", "study"),
+            Command(
+                "models",
+                "formulas and times of messages, collectives and programs on a platform",
+                "models",
+                COMPUTING,
+            ),
+            Command(
+                "variability",
+                "how much later the slowest rank is on more ranks, with intervals",
+                "variability",
+                COMPUTING,
+            ),
+            Command(
+                "calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"
+            ),
+            Command(
+                "tune", "write the MPI library's rules for a trace's collectives (under mpiexec)", "tune"
+            ),
+        ),
     ),
-    Command(
-        "variability",
-        "how much later the slowest rank is on more ranks, with intervals",
-        "variability",
-        COMPUTING,
+    CommandGroup(
+        "run again",
+        (
+            Command(
+                "replay",
+                "issue the recorded calls again (under mpiexec); --fixpoint, --sweep",
+                "replay",
+                None,
+                False,
+                (FIXPOINT, SWEEP),
+            ),
+            Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
+            Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl", None, False),
+        ),
     ),
-    Command(
-        "regress", "is a new run slower than the runs before it? exit status for CI", "regress", COMPUTING
+    CommandGroup(
+        "watch",
+        (
+            Command(
+                "regress",
+                "is a new run slower than the runs before it? exit status for CI",
+                "regress",
+                COMPUTING,
+            ),
+        ),
     ),
-    Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl", None, False),
-    Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
-    Command("simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING),
-    Command("study", "predict the run time in many settings, and draw it", "study"),
-    Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
-    Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
-    Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),
-    Command("tune", "write the MPI library's rules for the collectives of a trace (under mpiexec)", "tune"),
-    Command("completion", "print the completion of a shell: bash, zsh, tcsh", "completion"),
-    Command("doctor", "check what recording needs on this machine", "doctor"),
+    CommandGroup(
+        "files",
+        (
+            Command(
+                "export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING
+            ),
+            Command(
+                "import",
+                "make a trace of its text form, flat logs, OTF2, DUMPI, GOAL or Chakra",
+                "import_trace",
+                COMPUTING,
+            ),
+            Command("merge", "make a trace from the parts of an aborted run", "merge", COMPUTING),
+            Command(
+                "anonymize",
+                "replace the names in traces, so that they can be given away",
+                "anonymize",
+                READING,
+            ),
+            Command("resolve", "name the native call sites of a trace by source lines", "resolve", READING),
+        ),
+    ),
+    CommandGroup(
+        "set-up",
+        (
+            Command("doctor", "check what recording needs on this machine", "doctor"),
+            Command("completion", "print the completion of a shell: bash, zsh, tcsh", "completion"),
+        ),
+    ),
 )
 
+COMMANDS = tuple(command for group in GROUPS for command in group.commands)
+
+MODES = tuple(mode for command in COMMANDS for mode in command.modes)
 
 VERSION = Command("--version", "versions of scalatrace, its files, Python and MPI", "version")
 
+ALIASES = {
+    "fixpoint": FIXPOINT.name,
+    "sweep": SWEEP.name,
+    "verify": LOGS.name,
+    "instantiate": "extrapolate",
+    "pack": "import",
+    "version": VERSION.name,
+}
+"""Names that commands had before: they work, but no list has them."""
+
 
 def find(name: str) -> Command | None:
-    """Return the command called `name`, or None."""
-    return next((c for c in COMMANDS if c.name == name), None)
+    """Return the command, or mode, called `name` today or before, or None."""
+    name = ALIASES.get(name, name)
+    return next((c for c in (*COMMANDS, *MODES, VERSION) if c.name == name), None)
+
+
+def chosen_mode(command: Command, words: Sequence[str]) -> tuple[Command, list[str]]:
+    """Return the mode that the words of a command choose, and the words without its option.
+
+    Without such an option, that is the command itself and all words.
+    """
+    for mode in command.modes:
+        if mode.option in words:
+            return mode, [word for word in words if word != mode.option]
+    return command, list(words)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import scalatrace
-from scalatrace.cli.output import add_formats, natural, print_facts
+from scalatrace.cli.output import add_formats, add_plot, natural, print_facts
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
@@ -85,7 +85,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also predict the computation of the slowest of N ranks from each run (see variability)",
     )  # fmt: skip
     parser.add_argument("--report", metavar="FILE", help="write an HTML page with the history of all factors")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+    add_plot(parser)
     add_formats(parser, TESTS)
 
 

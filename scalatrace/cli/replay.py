@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli import replay_engine
 from scalatrace.cli.output import (
     add_at,
+    add_by_messages,
     add_factors,
     add_formats,
+    add_seed,
     add_trace,
     print_facts,
     rules_of,
@@ -47,7 +49,6 @@ RECORDED = "SCALATRACE_REPLAY_RECORDED"
 """Set for a process of `--record` that runs under the tracer already."""
 COMPUTE = ("spin", "sleep", "none")
 TIMES = ("mean", "drawn")
-COLLECTIVES = ("native", "p2p")
 
 NAMES_S = 60.0
 """Seconds for the source lines of native call sites, which `--at` may name."""
@@ -66,13 +67,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_factors(parser)
     add_at(parser)
-    parser.add_argument(
-        "--collectives",
-        choices=COLLECTIVES,
-        default="native",
-        help="p2p: messages between each pair of ranks",
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random payload")
+    add_by_messages(parser)
+    add_seed(parser, "the random payload")
     parser.add_argument("--io-folder", default="replay-io", metavar="DIR", help="for files of MPI-IO")
     parser.add_argument("--verify", action="store_true", help="compare calls and bytes with the trace's")
     parser.add_argument(

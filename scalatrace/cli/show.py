@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_trace(parser)
     add_sizes(parser)
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
+    form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace import`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
     form.add_argument(
         "--rank",
@@ -43,6 +43,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the calls of world rank R, one a line; --json: an object a line",
     )
     parser.add_argument("--full", action="store_true", help="tree: do not cut long values")
+    parser.add_argument(
+        "--distances", action="store_true", help="tree: peers as distances (self+4), not by the grid (south)"
+    )
     parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
     parser.add_argument("--depth", type=natural, metavar="N", help="tree: N levels of nodes")
     parser.add_argument(
@@ -87,16 +90,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show_formulas(trace: SymbolicTrace, args: argparse.Namespace) -> int:
+    from rich.text import Text
+
     from scalatrace.extrap.formatting import lines
-    from scalatrace.report.style import console
+    from scalatrace.report.style import HANGING, console, print_wrapped
 
     if args.csv:
         raise UsageError(f"{args.trace} holds formulas, which are no table: leave out --csv")
     if args.json:
         print_json({"lines": list(lines(trace))})
         return 0
+    out = console()
     for line in lines(trace):
-        console().print(line, highlight=False, markup=False, soft_wrap=True)
+        words = line.lstrip(" ")
+        indent = Text(line[: len(line) - len(words)])
+        print_wrapped(out, indent, indent.copy().append(HANGING), Text(words))
     return 0
 
 
@@ -136,7 +144,9 @@ def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:
     elif args.csv:
         print_csv(NODES, map(_node, node_rows(trace, selection)))
     else:
-        TreeReporter(trace, args.full, args.stacks, selection, args.legend).render(console())
+        TreeReporter(trace, args.full, args.stacks, selection, args.legend, not args.distances).render(
+            console()
+        )
 
 
 def _show_notation(reporter: NotationReporter, args: argparse.Namespace) -> None:

@@ -20,6 +20,7 @@ from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import (
     add_formats,
     add_names,
+    add_seed,
     add_trace,
     factor,
     natural,
@@ -27,6 +28,7 @@ from scalatrace.cli.output import (
     print_json,
     seconds,
 )
+from scalatrace.cli.parsing import further
 from scalatrace.cli.simulation import DEFAULT_REPEATS, Simulated, SimulationSetting
 from scalatrace.cli.sizes import add_sizes, read_trace
 from scalatrace.errors import UsageError
@@ -60,12 +62,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--repeat", type=natural, metavar="R",
         help=f"runs with drawn computation times, for the interval (small traces: {DEFAULT_REPEATS})",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the draws")
+    add_seed(parser, "the draws")
     parser.add_argument(
         "--times", choices=("mean", "drawn"), default="mean",
         help="computation times of the run that is shown: means (default), or drawn from their histograms",
     )  # fmt: skip
-    parser.add_argument(
+    further(parser).add_argument(
         "--cluster", metavar="FILE",
         help="unequal nodes: computation takes longer on some, as sampled from this model with --seed",
     )  # fmt: skip
@@ -89,7 +91,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="library whose rules choose the algorithms of collective operations, in place of the platform's "
         "or of the recorded one: openmpi, mpich, openmpi-5.0.8, ..., or thakur",
     )  # fmt: skip
-    parser.add_argument(
+    further(parser).add_argument(
         "--polls", choices=("wait", "work"), default="wait",
         help="what calls such as MPI_Test do that find nothing: wait for messages (default), or take their "
         "recorded time, as in programs that work between them",
@@ -103,20 +105,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--top", type=natural, default=15, metavar="N", help="rows that are shown (default 15)"
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--measured", type=seconds, metavar="S",
         help="time from the first to the last communicating call on this machine, measured without the "
         "recorder: added to the checks of the platform file",
     )  # fmt: skip
-    parser.add_argument(
+    further(parser).add_argument(
         "--tolerance",
         action=argparse.BooleanOptionalAction,
         help="compute how much latency the run tolerates (default: for at most 20 million simulated calls)",
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--path", action="store_true", help="follow the longest path to call sites in large runs, too"
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--engine", choices=("builtin", "simgrid"), default="builtin",
         help="simgrid: only the time, by `smpirun -replay`, where SimGrid is installed",
     )  # fmt: skip

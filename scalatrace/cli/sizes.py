@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import natural
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 
@@ -62,10 +63,11 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `TargetSizes`, and plug-ins of formulas."""
     of = "of a symbolic trace (.stx):"
     parser.add_argument("-P", type=natural, metavar="N", dest="nprocs", help=f"{of} number of ranks")
-    parser.add_argument(
+    group = further(parser)
+    group.add_argument(
         "--dims", metavar="XxYxZ", help=f"{of} grid of ranks (default: derived from the grids of its traces)"
     )
-    parser.add_argument(
+    group.add_argument(
         "--param", action="append", default=[], metavar="N=V", help=f"{of} parameter of the program"
     )
     add_plugins(parser)
@@ -75,7 +77,7 @@ def add_plugins(
     parser: argparse.ArgumentParser, meaning: str = "Python file with additional formulas"
 ) -> None:
     """Declare `--plugin`."""
-    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=meaning)
+    further(parser).add_argument("--plugin", action="append", default=[], metavar="FILE", help=meaning)
 
 
 def read_any(path: str, args: argparse.Namespace) -> Trace | SymbolicTrace:
@@ -134,7 +136,7 @@ def _read_all(paths: Sequence[str], args: argparse.Namespace) -> list[Trace | Sy
 
 
 def _bind(path: str, formulas: SymbolicTrace, sizes: TargetSizes, timing: str | None) -> Trace:
-    """Return the trace of a symbolic one for these sizes, as `instantiate` writes it."""
+    """Return the trace of a symbolic one for these sizes, as `extrapolate` writes it."""
     from scalatrace.trace.io.reader import loads
     from scalatrace.trace.io.writer import dumps
 

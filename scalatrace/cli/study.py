@@ -20,7 +20,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import scalatrace
-from scalatrace.cli.output import add_formats, natural, print_facts, workers
+from scalatrace.cli.output import add_formats, add_plot, add_seed, natural, print_facts, workers
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_plugins, read_trace
 from scalatrace.errors import ScalatraceError, UsageError
@@ -79,11 +79,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=natural, metavar="R", help="simulate each setting with R draws of computation times"
     )
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="seed of the first draw (default: 0)"
-    )
+    add_seed(parser, "the first draw")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="file of times, read and added to")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+    add_plot(parser)
     parser.add_argument(
         "--workers", type=workers, metavar="N",
         help="processes that simulate (default: one per core), or `mpi`: the ranks of this program",

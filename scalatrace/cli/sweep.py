@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalatrace
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
-from scalatrace.cli.output import add_formats, add_trace, factor, print_facts
+from scalatrace.cli.output import add_formats, add_plot, add_trace, factor, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from scalatrace.replay.sweep import SweepResult, SweepSetting
 
 EXAMPLE = (
-    "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
-    "  scalatrace sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
-    "  scalatrace sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
+    "scalatrace replay --sweep lu.st --compute-scale 0 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
+    "  scalatrace replay --sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
+    "  scalatrace replay --sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
 )
 
 
@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="replays of each setting")
     parser.add_argument("--replay", default="", metavar="OPTIONS", help="more options, for each replay")
     parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="a line per setting")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
+    add_plot(parser)
     add_launcher(parser)
     add_formats(parser, SETTINGS)
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_formats, add_trace, print_facts, seconds
+from scalatrace.cli.output import add_formats, add_seed, add_trace, print_facts, seconds
 from scalatrace.cli.progress import PrintedSteps, stage
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, write_file
@@ -46,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="measure about so long (default: 60); each algorithm is measured once, however long it takes",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the random order (default: 0)")
+    add_seed(parser, "the random order")
     add_formats(parser, TUNED)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalatrace
 from scalatrace.cli.named import SiteNames
-from scalatrace.cli.output import add_formats, add_names, natural, print_facts
+from scalatrace.cli.output import add_formats, add_names, add_seed, natural, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import SLOWEST
@@ -59,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fit", choices=("pwm", "mom"), default="pwm", help="fit of the distribution (default: pwm)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+    add_seed(parser, "the draws")
     add_names(parser)
     add_formats(parser, SLOWEST)
 

@@ -8,7 +8,8 @@ import scalatrace
 from scalatrace.cli.output import add_json, add_trace, print_json
 
 EXAMPLE = (
-    "mpiexec -n 4 scalatrace record -o a.st --flat-log logs -- python app.py && scalatrace verify a.st logs"
+    "mpiexec -n 4 scalatrace record -o a.st --flat-log logs -- python app.py "
+    "&& scalatrace diff --logs a.st logs"
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from os import PathLike
 from pathlib import Path
@@ -19,6 +20,8 @@ from scalatrace.convert.schedules.goal_text import read_goal_text
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import write_file
 from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.textparse import load_text
+from scalatrace.trace.io.writer import dumps, save
 
 __all__ = ["KINDS", "convert", "kind_of"]
 
@@ -28,8 +31,12 @@ KINDS = {
     "goal": "GOAL schedule (text, or binary of txt2bin)",
     "chakra": "folder with a Chakra execution trace (NAME.RANK.et)",
     "logs": "folder with flat logs (rank-R.log)",
+    "text": "text form of a trace (of `scalatrace show --text`)",
 }
 """Supported sources, by kind: text for users."""
+
+TEXT_FORM = re.compile(rb"(?:\s|#[^\n]*\n)*scalatrace\s+trace\s")
+"""The first words of a trace's text form, which comments may precede."""
 
 MAX_HEAD_BYTES = 1 << 16
 """Bytes in which a text that is a GOAL schedule says so; comments may come first."""
@@ -55,15 +62,22 @@ def kind_of(source: str | PathLike[str]) -> str:
             head = file.read(MAX_HEAD_BYTES)
         if head[:8] in GOAL_MAGICS or b"num_ranks" in head:
             return "goal"
+        if TEXT_FORM.match(head):
+            return "text"
         if path.suffix == ".et":
             raise FormatError("give the folder with the files of all ranks", path)
     raise FormatError(f"it is none of: {'; '.join(KINDS.values())}", path)
 
 
-def convert(source: str | PathLike[str], output: str | PathLike[str]) -> Counter[str]:
+def convert(
+    source: str | PathLike[str], output: str | PathLike[str], *, compress: bool = True
+) -> Counter[str]:
     """Write the trace of a file or folder; return what was left out, such as MPI calls, and how often.
 
     The trace is checked as when it is loaded; the output appears when it is complete.
+
+    Args:
+        compress: deflate the file.
 
     Raises:
         FormatError, TextError: it is of no known kind, or damaged.
@@ -77,10 +91,10 @@ def convert(source: str | PathLike[str], output: str | PathLike[str]) -> Counter
         left_out = _convert(kind, path, temporary)
         data = temporary.read_bytes()
     try:
-        loads(data)
+        trace = loads(data)
     except FormatError as error:
         raise FormatError(f"no trace can have its calls: {error.reason}", path) from None
-    write_file(output, data)
+    write_file(output, data if compress else dumps(trace, compress=False))
     return left_out
 
 
@@ -117,6 +131,8 @@ def _convert(kind: str, path: Path, output: Path) -> Counter[str]:
             schedule = read_chakra(path)
             write_schedule(schedule, output, {"program": f"Chakra trace in {path.name}"})
             return schedule.left_out
+        case "text":
+            save(load_text(path), output)
         case _:
             convert_logs(path, output)
     return Counter()

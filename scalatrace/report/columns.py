@@ -100,6 +100,17 @@ COSTLIEST = CommandTable(
         TableColumn("compute_ns", None, "ns", "in the computation before the calls", whole=True),
     ),
 )
+PER_RANK = CommandTable(
+    "quantity of ranks",
+    (
+        TableColumn("quantity", "per rank"),
+        TableColumn("min", "min", "count"),
+        TableColumn("min_ranks", "rank of min"),
+        TableColumn("mean", "mean", "count"),
+        TableColumn("max", "max", "count"),
+        TableColumn("max_ranks", "rank of max"),
+    ),
+)
 COMMUNICATORS = CommandTable(
     "set of communicators",
     (

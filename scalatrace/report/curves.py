@@ -1,4 +1,4 @@
-"""`sweep`: replay time over the computation factor, with a curve per message size, as table and plot."""
+"""`replay --sweep`: replay time over the computation factor, a curve per message size, as table and plot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`extrapolate`, `instantiate`, `check`: results, dropped calls, timing models, checks of formulas."""
+"""`extrapolate`, `check`: results, dropped calls, timing models, checks of formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`diff` and `verify`: differences of two traces, or of walks and flat logs."""
+"""`diff` and `diff --logs`: differences of two traces, or of walks and flat logs."""
 
 from __future__ import annotations
 

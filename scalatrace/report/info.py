@@ -1,9 +1,9 @@
-"""`info`: header, times, communicators, datatypes and sizes of a trace."""
+"""`info`: a run, its times and which ranks stand out; if asked, header, communicators, bytes of the file."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -29,6 +29,12 @@ from scalatrace.trace.query.counting import least_and_most
 from scalatrace.trace.query.unfinished import UNFINISHED
 
 COMMS_SHOWN = 20
+BANNER_META = ("program", "mpi", "date")
+"""Entries of the header that come first."""
+FILE_META = (MODULES, "run", "version", "thread-level", "hosts", "cores-per-host", "ranks-per-host")
+"""Entries of the header that describe the recording, or that the line of the ranks has."""
+OPTIONS = "options"
+"""The entry of the options of the recording, which choose the calls of a trace that has not all."""
 RANKS_LISTED = 1 << 16
 """Ranks that the JSON form lists one by one; it has the ranklist of any number."""
 
@@ -45,11 +51,15 @@ class InfoReporter:
 
     Args:
         file_bytes: the size of its file; 0: there is none.
+        complete: print the parts of the file, too: header, nodes, communicators, bytes.
         children: the traces of the worlds that it spawned.
     """
 
-    def __init__(self, trace: Trace, file_bytes: int = 0, children: Sequence[str] = ()) -> None:
+    def __init__(
+        self, trace: Trace, file_bytes: int = 0, children: Sequence[str] = (), complete: bool = False
+    ) -> None:
         self.trace, self.file_bytes, self.children = trace, file_bytes, list(children)
+        self.complete = complete
         self.performance = PerformanceReporter(trace)
         self.advice = advised_depth(trace)
 
@@ -85,13 +95,18 @@ class InfoReporter:
         }
 
     def render(self, console: Console) -> None:
-        """Print header, times, communicators, counted calls, and where the bytes are."""
+        """Print the program, its times and which ranks stand out; if complete, where the bytes are, too."""
         facts = self.facts()
-        self._header(console, facts)
+        if self.complete:
+            self._header(console, facts)
+        else:
+            self._banner(console, facts)
         self._advice(console)
         if facts["oversubscription"]:
             console.print(Text(facts["oversubscription"], style=DIM), soft_wrap=True)
         self.performance.render(console)
+        if not self.complete:
+            return
         self._communicators(console, facts["communicators"])
         self._print_counted(console, facts["counted"])
         self._shares(console, facts["payload_bytes"])
@@ -113,14 +128,8 @@ class InfoReporter:
             ("ranks", f"{self.trace.nprocs}{self._missing()}"),
             ("events", _event_counts(facts)),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
+            *self._exceptions(facts),
         ]
-        for name, reason in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
-            if facts[name]:
-                rows.append(("left out", f"{number(facts[name])} calls {reason}"))
-        if facts["failed"]:
-            rows.append(("failed", f"{number(facts['failed'])} calls returned an error"))
-        if any(family.kind == "spawn" for family in self.trace.comms):
-            rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
             size = f"{number(self.file_bytes)} bytes"
             if facts["events"] is not None:
@@ -128,11 +137,50 @@ class InfoReporter:
             rows.append(("file", size))
         print_header(console, rows)
 
+    def _banner(self, console: Console, facts: dict[str, Any]) -> None:
+        is_partial = facts["not_selected"] or facts["switched_off"]
+        hidden = FILE_META if is_partial else (*FILE_META, OPTIONS)
+        meta = {
+            key: value
+            for key, value in self.trace.meta.items()
+            if key not in hidden and not key.startswith(UNFINISHED)
+        }
+        if "mpi" in meta:
+            meta["mpi"] = meta["mpi"].partition(",")[0]
+        events = _event_counts(facts, "calls")
+        in_file = f", {number(self.file_bytes)} bytes" if self.file_bytes else ""
+        rows = [
+            *((key, meta.pop(key)) for key in BANNER_META if key in meta),
+            ("ranks", f"{number(self.trace.nprocs)}{self._hosts()}{self._missing()}"),
+            *meta.items(),
+            *self._exceptions(facts),
+            ("trace", f"{events}; {number(facts['nodes'])} nodes{in_file}"),
+        ]
+        print_header(console, rows)
+
+    def _exceptions(self, facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """Yield calls that are not in the trace or failed, and processes that were started."""
+        for name, reason in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
+            if facts[name]:
+                yield "left out", f"{number(facts[name])} calls {reason}"
+        if facts["failed"]:
+            yield "failed", f"{number(facts['failed'])} calls returned an error"
+        if any(family.kind == "spawn" for family in self.trace.comms):
+            yield "spawned", ", ".join(self.children) or "processes that were not traced"
+
     def _oversubscription(self) -> str:
         """Return what shared cores mean for the times; of an extrapolated trace, its header has that."""
         has_times = self.performance.whole.comm_ns is not None
         is_stated = OVERSUBSCRIBED in self.trace.meta
         return oversubscription_note(self.trace.meta) if has_times and not is_stated else ""
+
+    def _hosts(self) -> str:
+        """Return hosts and cores for the line of the ranks."""
+        hosts, cores = (self.trace.meta.get(key, "") for key in ("hosts", "cores-per-host"))
+        if not hosts:
+            return ""
+        on = f" on {hosts} host{'s' * (hosts != '1')}"
+        return f"{on} of {cores} core{'s' * (cores != '1')}" if cores else on
 
     def _missing(self) -> str:
         trace = self.trace
@@ -185,13 +233,13 @@ def _ratio(events: int, nbytes: int) -> str:
     return number(ratio) if ratio >> 64 else f"{events / nbytes:,.3g}"
 
 
-def _event_counts(facts: Mapping[str, Any]) -> str:
+def _event_counts(facts: Mapping[str, Any], unit: str = "") -> str:
     """Return the number of events, in all and per rank."""
     if facts["events"] is None:
         return "uncounted: too many ranks with different numbers of events"
     least, most = facts["events_per_rank"]["min"], facts["events_per_rank"]["max"]
     spread = number(least) if least == most else f"{number(least)} to {number(most)}"
-    return f"{number(facts['events'])} ({spread} per rank)"
+    return f"{number(facts['events'])}{f' {unit}' if unit else ''} ({spread} per rank)"
 
 
 def shares(trace: Trace) -> dict[str, int]:

@@ -16,7 +16,17 @@ from rich.text import Text
 from scalatrace.errors import LimitError
 from scalatrace.escapes import clean
 from scalatrace.report.columns import UNFINISHED_CALLS
-from scalatrace.report.style import DIM, SITE, op_text, print_more, ranks, short_site, text_table
+from scalatrace.report.style import (
+    DIM,
+    HANGING,
+    SITE,
+    op_text,
+    print_more,
+    print_wrapped,
+    ranks,
+    short_site,
+    text_table,
+)
 from scalatrace.report.values import array
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator, Datatype
@@ -42,15 +52,14 @@ class LinesReporter:
     def render(self, console: Console) -> None:
         """Print a numbered line for each call."""
         for n, call in self._calls:
-            text = Text(f"{n:>7}  ", style=DIM)
-            if call.thread:
-                text.append(f"thread {call.thread}  ", style=DIM)
+            start = Text(f"{n:>7}  ", style=DIM)
+            text = Text(f"thread {call.thread}  " if call.thread else "", style=DIM)
             text.append_text(op_text(call.op))
             for name, value in _parameters(call):
                 text.append(f"  {clean(name)}=", style=DIM).append(value, style="default")
             if call.site:
                 text.append("  " + short_site(call.site), style=SITE)
-            console.print(text, soft_wrap=True)
+            print_wrapped(console, start, Text(" " * len(start) + HANGING), text)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield number, operation, parameters and call site of each call."""

@@ -9,6 +9,7 @@ from math import floor, inf, isfinite, log10
 from typing import Any, Literal
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -128,6 +129,12 @@ def op_style(name: str) -> str:
 IN_CALL = ".call"
 """End of the names of statistics of the time in calls."""
 
+HANGING = "    "
+"""Before the words that have no room on the first line of an entry."""
+
+MIN_WRAPPED = 40
+"""Columns for words on a terminal that is too narrow for what comes before them."""
+
 MAX_EXPONENT = 1000
 """Bits of the largest integers that are written as floating-point numbers."""
 
@@ -201,6 +208,39 @@ def estimate(ns: float, low_ns: float, high_ns: float) -> str:
         return f"{coarse_duration(low_ns)} or more"
     interval = " .. ".join(interval_ends(low_ns, high_ns))
     return f"{interval} (95 %)" if is_vague(low_ns, high_ns) else f"{coarse_duration(ns)} (95 %: {interval})"
+
+
+def print_wrapped(console: Console, first: Text, following: Text, text: Text) -> None:
+    """Print a text in as many lines as it needs on a terminal: it wraps between words only.
+
+    Args:
+        first: before the first line.
+        following: before each other line.
+    """
+    if not console.is_terminal:
+        console.print(first.copy().append_text(text), soft_wrap=True)
+        return
+    width = max(MIN_WRAPPED, console.width - max(first.cell_len, following.cell_len))
+    for number_of_line, line in enumerate(_broken(text, width)):
+        start = following if number_of_line else first
+        console.print(start.copy().append_text(line), soft_wrap=True)
+
+
+def _broken(text: Text, width: int) -> list[Text]:
+    """Return the lines of a text of at most so many columns; one word may be longer.
+
+    Two spaces, which are between parameters, are a better place than one.
+    """
+    lines, plain, start = [], text.plain, 0
+    while cell_len(plain[start:]) > width:
+        reached = start + width + 1
+        candidates = (plain.rfind("  ", start + width // 2, reached), plain.rfind(" ", start + 1, reached))
+        end = next((place for place in candidates if place > start), plain.find(" ", start + 1))
+        if end < 0:
+            break
+        lines.append(text[start:end])
+        start = end + len(plain[end:]) - len(plain[end:].lstrip(" "))
+    return [*lines, text[start:]]
 
 
 def print_more(console: Console, hidden: int) -> None:

@@ -101,6 +101,16 @@ def _term(term: Any, write: ONE) -> str:
     return f"{count or '..'}*({' '.join(_term(part, write) for part in inner)}{by})"
 
 
+def listed(value: Vec) -> tuple[tuple[int, ...], bool]:
+    """Return the first values of a vector, as `vec` lists them, and whether there are no others."""
+    if value.constant is not None:
+        return (value.constant,), True
+    if period := _period(value):
+        return period, False
+    length = MAX_LISTED_VALUES if value.length is None else min(value.length, MAX_LISTED_VALUES)
+    return value.first(length), length == value.length
+
+
 def _period(value: Vec) -> tuple[int, ...]:
     """Return the values that a vector repeats without end, where they are few and it is nothing else."""
     if isinstance(value.terms, int) or len(value.terms) != 1 or isinstance(value.terms[0], int):
@@ -112,15 +122,65 @@ def _period(value: Vec) -> tuple[int, ...]:
     return once.first(once.length) if once.length is not None and once.length <= MAX_LISTED_VALUES else ()
 
 
-def params(trace: Trace, event: Event) -> list[tuple[str, str]]:
-    """Return name and readable value of each parameter of an event node; `in_place=0` is left out."""
+def params(
+    trace: Trace, event: Event, peer_name: Callable[[Peer], str | None] | None = None
+) -> list[tuple[str, str]]:
+    """Return name and readable value of each parameter of an event node; `in_place=0` is left out.
+
+    Args:
+        peer_name: gives the text of a peer, or None for that of its encoding.
+    """
     op = trace.ops[event.op]
     pairs = zip(op.params, event.params, strict=True)
     return [
-        (clean(name), param(trace, kind, value))
+        (clean(name), _peer_or_param(trace, kind, value, peer_name))
         for (name, kind), value in pairs
         if (name, value) != NOT_IN_PLACE
     ]
+
+
+def _peer_or_param(
+    trace: Trace, kind: Kind, value: Param, peer_name: Callable[[Peer], str | None] | None
+) -> str:
+    if isinstance(value, Peer) and peer_name is not None and (text := peer_name(value)) is not None:
+        return text
+    return param(trace, kind, value)
+
+
+TYPES_OF_COUNTS = {
+    "count": "datatype",
+    "sendcount": "sendtype",
+    "recvcount": "recvtype",
+    "origin_count": "origin_datatype",
+    "target_count": "target_datatype",
+}
+"""Number of elements -> their datatype."""
+
+
+def message_sizes(trace: Trace, event: Event) -> dict[str, tuple[int, int]]:
+    """Return the least and largest size in bytes that each number of elements of an event node stands for.
+
+    Numbers without end, of ranks that have values of their own, or of several datatypes are left out.
+    """
+    op = trace.ops[event.op]
+    by_name = {name: value for (name, _), value in zip(op.params, event.params, strict=True)}
+    sizes = {}
+    for name, type_name in TYPES_OF_COUNTS.items():
+        counts, datatype = by_name.get(name), by_name.get(type_name)
+        if not isinstance(counts, Vec | Groups) or not isinstance(datatype, Vec) or datatype.constant is None:
+            continue
+        vecs = [counts] if isinstance(counts, Vec) else [vec for _, vec in counts.groups]
+        numbers = [number for vec in vecs for number in ends_of(vec)]
+        if datatype.constant >= 0 and numbers and min(numbers) >= 0:
+            size = trace.datatype(datatype.constant).size
+            sizes[name] = (min(numbers) * size, max(numbers) * size)
+    return sizes
+
+
+def ends_of(value: Vec) -> tuple[int, ...]:
+    """Return numbers with the least and the largest one of a vector that is listed whole, else nothing."""
+    values, is_complete = listed(value)
+    return values if is_complete or _period(value) else ()
 
 
 def param(trace: Trace, kind: Kind, value: Param) -> str:

@@ -121,9 +121,9 @@ def test_native_code_that_does_not_return_is_ended() -> None:
 
 
 def test_commands_that_run_programs_have_none(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in registry.COMMANDS:
+    for command in (*registry.COMMANDS, *registry.MODES):
         with pytest.raises(SystemExit):
-            main([command.name, "--help"])
+            main([*command.name.split(), "--help-all"])
         assert ("--max-memory" in capsys.readouterr().out) == (command.max_seconds is not None), command.name
 
 

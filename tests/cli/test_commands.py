@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 import json
 import platform
+import re
 import resource
 import subprocess
 import sys
@@ -16,7 +18,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
-from scalatrace.cli.registry import COMMANDS
+from scalatrace.cli.registry import ALIASES, COMMANDS, GROUPS, MODES, Command, find
 from support.builder import stencil
 
 
@@ -41,7 +43,39 @@ def complaint(capsys: pytest.CaptureFixture[str], *argv: object, status: int) ->
     return err
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+MAX_HELP_LINES, HELP_COLUMNS = 2 * 40, 100
+"""Two screens."""
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
+def test_help_fits_two_screens_and_help_all_has_the_rest(
+    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(HELP_COLUMNS))
+    words = command.name.split()
+    assert len(helped(capsys, *words, "--help").splitlines()) <= MAX_HELP_LINES
+    full = helped(capsys, *words, "--help-all")
+    _, parser = parser_of(command)
+    shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+    assert all(option in full for action in shown for option in action.option_strings)
+
+
+def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_leaves_out_further_options(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = helped(capsys, "stats", "--help")
+    for option in ("--by", "--json", "--help-all"):
+        assert option in shown
+    for option in ("--max-memory", "--names", "--plugin", "columns of --csv,"):
+        assert option not in shown
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
 def test_every_command_explains_itself_with_an_example(command: object) -> None:
     module, parser = parser_of(command)  # type: ignore[arg-type]
     text = parser.format_help()
@@ -53,6 +87,27 @@ def test_every_command_explains_itself_with_an_example(command: object) -> None:
 def test_overview_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     shown = output(capsys, "--help")
     assert all(command.summary in shown for command in COMMANDS)
+    assert len(shown.splitlines()) <= 40
+    assert max(map(len, shown.splitlines())) <= HELP_COLUMNS
+    assert [line[2:11].strip() for line in shown.splitlines() if re.match(r"  [a-z]", line)][:-1] == [
+        group.title for group in GROUPS
+    ]
+
+
+def test_former_names_are_in_no_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not {command.name for command in COMMANDS} & set(ALIASES)
+    table = output(capsys, "--help").partition("\nscalatrace <command>")[0]
+    listed = set(re.findall(r"^ [ \w-]{12}(\w+)", table, re.MULTILINE))
+    assert listed == {command.name for command in COMMANDS}
+    assert not listed & set(ALIASES)
+    assert all(find(name) is not None for name in ALIASES)
+
+
+@pytest.mark.parametrize(("former", "words"), [(name, words.split()) for name, words in ALIASES.items()])
+def test_former_names_have_the_help_of_todays(
+    former: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert helped(capsys, former, "--help") == helped(capsys, *words, "--help")
 
 
 def test_overview_is_quick_and_imports_nothing_heavy() -> None:
@@ -110,8 +165,12 @@ def test_info(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
     assert facts["file_bytes"] == trace_file.stat().st_size
     assert facts["communicators"][0] == {"family": 0, "kind": "world", "parent": -1, "sizes": [4]}
     shown = output(capsys, "info", trace_file)
-    assert "124 (31 per rank)" in shown
+    assert "124 calls (31 per rank)" in shown
     assert "by hand" in shown
+    assert "payload" not in shown
+    complete = output(capsys, "info", trace_file, "--all")
+    assert "124 (31 per rank)" in complete
+    assert "payload" in complete
 
 
 def test_show_text_packs_to_an_equal_trace(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
@@ -209,3 +268,17 @@ def test_replay_without_handlers_or_with_other_ranks(tmp_path: Path, trace_file:
     assert done.returncode == 2
     assert "the trace is of 4 ranks, this is 1" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["--json", "--csv", "--names", "--plot", "--no-compress", "--max-memory", "--launcher", "--plugin"],
+)
+def test_common_options_are_declared_in_one_place(option: str) -> None:
+    folder = Path(scalatrace.__file__).parent / "cli"
+    declaring = [
+        path.name
+        for path in folder.glob("*.py")
+        if re.search(rf'add_argument\(\s*"{option}"', path.read_text())
+    ]
+    assert len(declaring) == 1

@@ -50,6 +50,9 @@ def test_bash(command: object, script: Path, tmp_path: Path) -> None:
     _, parser = parser_of(command)  # type: ignore[arg-type]
     actions = subparsers_of(parser)
     assert set(actions) <= completed(script, tmp_path, "scalatrace", name, "")
+    for mode in command.modes:  # type: ignore[attr-defined]
+        options = parser_of(mode)[1]._option_string_actions
+        assert {mode.option, *options} - {"-o", "-h"} <= completed(script, tmp_path, "scalatrace", name, "--")
     given = {option for option in parser._option_string_actions if option.startswith("--")}
     hidden = {
         one for action in parser._actions if action.help == "==SUPPRESS==" for one in action.option_strings

@@ -82,7 +82,9 @@ def test_what_is_not_known_is_none() -> None:
     facts = StatsReporter(trace, "rank").plain()
     assert facts["efficiency"] is None
     assert {row["mpi_ns"] for row in facts["rows"]} == {None}
-    assert "run time 6 µs (mean of the ranks), 33.3 % in MPI" in drawn(PerformanceReporter(trace))
+    assert "run time 6 µs (mean of the ranks): 66.7 % computing, 33.3 % in MPI" in drawn(
+        PerformanceReporter(trace)
+    )
     assert drawn(PerformanceReporter(Trace(1))) == ""
 
 
@@ -109,7 +111,7 @@ def test_only_exact_sums_have_all_digits() -> None:
     assert " ".join(table_row(drawn(by_rank), "0")).startswith("0 1 0 B 0 B 6.9 ms - - - - 50 %")
     assert by_rank.plain()["rows"][0]["mpi_ns"] == 1717 * INSIDE[0]
     shown = drawn(PerformanceReporter(trace))
-    assert "run time 15.5 ms, " in shown
+    assert "run time 15.5 ms: " in shown
     assert "rank 0 is longest in MPI, 6.9 ms" in shown
 
 

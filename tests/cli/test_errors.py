@@ -26,7 +26,7 @@ MISTAKES = [
     ("stats flipped.st", 1, "flipped.st", "copy or record it again"),
     ("diff a.st version.st", 1, "version.st", "use the scalatrace that wrote it"),
     ("pack bad.txt -o x.st", 1, "bad.txt:2:8", "expected an integer"),
-    ("pack a.st -o x.st", 1, "a.st", "not a text in UTF-8"),
+    ("pack a.st -o x.st", 1, "a.st", "text form of a trace"),
     ("verify a.st none", 1, "none", "check the path"),
     ("verify a.st bad.txt", 1, "bad.txt", "give a folder"),
     ("merge none.st.parts", 2, "none.st.parts", "check the path"),

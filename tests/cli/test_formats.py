@@ -15,14 +15,14 @@ import pytest
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import subparsers_of
-from scalatrace.cli.registry import COMMANDS, Command
-from support.command_lines import LINES, UNDER_MPI, prepare
+from scalatrace.cli.registry import COMMANDS, MODES, Command
+from support.command_lines import FORMER_LINES, LINES, UNDER_MPI, prepare
 from support.terminals import terminal
 
 NO_JSON = {"record", "completion"}
 """A command that becomes the program, and one that prints a script."""
 
-FINDING = {"diff", "resolve", "verify"}
+FINDING = {"diff", "resolve", "diff --logs", "verify"}
 """Commands that find a difference or something missing here: status 1."""
 
 
@@ -40,7 +40,7 @@ def in_folder(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def output(capsys: pytest.CaptureFixture[str], name: str, *options: str) -> str:
-    words = LINES[name].split()
+    words = {**LINES, **FORMER_LINES}[name].split()
     capsys.readouterr()
     status = main([*words, *options])
     captured = capsys.readouterr()
@@ -54,12 +54,12 @@ def has(command: Command, option: str) -> bool:
 
 
 def test_every_command_has_a_line_here() -> None:
-    names = {command.name for command in COMMANDS}
+    names = {command.name for command in (*COMMANDS, *MODES)}
     assert set(LINES) | UNDER_MPI == names
     assert not set(LINES) & UNDER_MPI
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
 def test_every_command_has_json(command: Command) -> None:
     assert has(command, "--json") == (command.name not in NO_JSON)
 
@@ -97,7 +97,7 @@ def _is_module(name: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
+@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
 def test_commands_with_tables_have_csv(command: Command) -> None:
     assert has(command, "--csv") == prints_table(f"scalatrace.cli.{command.module}")
 
@@ -123,7 +123,12 @@ def test_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(output(capsys, name, "--json"))
 
 
-WITH_CSV = [command for command in COMMANDS if command.name in LINES and has(command, "--csv")]
+@pytest.mark.parametrize("name", FORMER_LINES)
+def test_former_names_work(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(output(capsys, name, "--json"))
+
+
+WITH_CSV = [command for command in (*COMMANDS, *MODES) if command.name in LINES and has(command, "--csv")]
 
 
 @pytest.mark.parametrize("command", WITH_CSV, ids=lambda c: c.name)
@@ -131,7 +136,7 @@ def test_csv(command: Command, capsys: pytest.CaptureFixture[str]) -> None:
     """The columns are those that the help lists, and rows have as many values."""
     head, *rows = csv.reader(io.StringIO(output(capsys, command.name, "--csv")))
     _, parser = parser_of(command)
-    listed = parser.format_help().partition("columns of --csv")[2]
+    listed = parser.format_full_help().partition("columns of --csv")[2]
     assert rows
     assert all(len(row) == len(head) for row in rows)
     assert all(re.search(rf"^  {name}( |$)", listed, re.MULTILINE) for name in head)
@@ -179,7 +184,7 @@ def test_pipes_get_plain_lines(
     assert "\x1b" not in narrow
 
 
-@pytest.mark.parametrize("name", ["info", "stats", "diff", "show", "simulate", "instantiate"])
+@pytest.mark.parametrize("name", ["info", "stats", "diff", "show", "simulate", "extrapolate"])
 def test_call_sites_are_not_broken(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     site = "ring.py:4:turn"
     lines = output(capsys, name).splitlines()

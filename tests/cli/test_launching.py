@@ -11,7 +11,7 @@ import pytest
 
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
-from scalatrace.cli.registry import COMMANDS
+from scalatrace.cli.registry import find
 from scalatrace.replay.sweep import SweepResult, SweepSetting, grid
 from scalatrace.report.columns import SETTINGS
 from scalatrace.trace.io.writer import save
@@ -92,8 +92,9 @@ def test_tables_as_csv(command: str, openmpi: Mpi, recorded: Path, tmp_path: Pat
     else:
         words = [*openmpi.scalatrace(), "replay", recorded, "--compute", "none", "--csv"]
         done = mpirun(openmpi, 2, words, cwd=tmp_path).check()
-    _, parser = parser_of(next(one for one in COMMANDS if one.name == command))
-    listed = parser.format_help().partition("columns of --csv")[2]
+    entry = find(command)
+    assert entry is not None
+    listed = parser_of(entry)[1].format_full_help().partition("columns of --csv")[2]
     head, *rows = csv.reader(done.stdout.splitlines())
     assert rows
     assert {len(row) for row in rows} == {len(head)}

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from scalatrace.errors import UsageError
 from scalatrace.escapes import clean
 from scalatrace.operations import received_bytes, sent_bytes
+from scalatrace.report.costs.efficiency import Efficiency
 from scalatrace.report.costs.rows import by_node, by_rank
+from scalatrace.report.costs.spread import spreads
 from scalatrace.report.info import InfoReporter, shares
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixPart, MatrixReporter, parts_of
@@ -86,8 +88,8 @@ def test_tree_of_the_stencil() -> None:
     assert lines[0] == "by hand  4 ranks, 124 events, 5 nodes"
     assert lines[1] == "├── 10 × loop of 3"
     assert lines[3].split() == [
-        "│", "├──", "Isend", "count=100", "datatype=MPI_DOUBLE", "dest=self+1", "mod", "size", "tag=7",
-        "comm=world", "halo.py:11:exchange",
+        "│", "├──", "Isend", "count=100", "(800", "B)", "datatype=MPI_DOUBLE", "dest=self+1",
+        "mod", "size", "tag=7", "comm=world", "halo.py:11:exchange",
     ]  # fmt: skip
     assert "ranks" not in "".join(lines[1:])
     assert "halo.py:11:exchange < app.py:5:main" in drawn(TreeReporter(stencil(), stacks=True))
@@ -190,6 +192,31 @@ def test_stats_count_what_the_walk_meets(trace: Trace) -> None:
         assert sum(row.calls for row in rows) == len(calls)
         assert sum(row.sent for row in rows) == sent
         assert sum(row.received for row in rows) == received
+
+
+@settings(max_examples=25)
+@given(traces())
+def test_spreads_name_the_ranks_with_least_and_most(trace: Trace) -> None:
+    calls = {rank: list(trace.walk(rank)) for rank in trace.ranks}
+    sent = {rank: sum(sent_bytes(c.op, c) for c in of_rank) for rank, of_rank in calls.items()}
+    by_name = {spread.name: spread for spread in spreads(trace, None)}
+    assert set(by_name) == {"calls"} | ({"bytes sent"} if any(sent.values()) else set())
+    values = {"calls": {rank: len(of_rank) for rank, of_rank in calls.items()}, "bytes sent": sent}
+    for name, spread in by_name.items():
+        least, most = min(values[name].values()), max(values[name].values())
+        assert (spread.least, spread.most) == (least, most)
+        assert list(spread.least_ranks) == [rank for rank, n in values[name].items() if n == least]
+        assert list(spread.most_ranks) == [rank for rank, n in values[name].items() if n == most]
+        assert spread.mean == pytest.approx(sum(values[name].values()) / len(calls))
+        assert spread.row()["min_ranks"] == "all" or least < most
+
+
+def test_ranks_within_5_percent_are_named_together() -> None:
+    b = Builder(4)
+    times = Efficiency((0, 1, 2, 3), np.array([100.0, 97.0, 50.0, 60.0]), np.array([10.0, 10.0, 10.2, 10.0]))
+    compute, inside = spreads(b.of(), times)[:2]
+    assert (compute.row()["max_ranks"], compute.row()["min_ranks"]) == ("0-1", "2")
+    assert inside.row()["max_ranks"] == "all"
 
 
 @given(traces())

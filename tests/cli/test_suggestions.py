@@ -9,15 +9,15 @@ import pytest
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import Parser, subparsers_of
-from scalatrace.cli.registry import COMMANDS
+from scalatrace.cli.registry import COMMANDS, MODES
 from scalatrace.spelling import did_you_mean
 
 
 def parsers() -> Iterator[tuple[list[str], Parser]]:
     """Words that lead to each parser: commands, and the actions of commands that have some."""
-    for command in COMMANDS:
+    for command in (*COMMANDS, *MODES):
         _, parser = parser_of(command)
-        yield [command.name], parser
+        yield command.name.split(), parser
         for name, each in subparsers_of(parser).items():
             yield [command.name, name], each
 

@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks.registry import NAMES, find_study
 from scalatrace.cli.dispatch import parser_of
-from scalatrace.cli.registry import COMMANDS
+from scalatrace.cli.registry import COMMANDS, chosen_mode, find
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -87,9 +87,10 @@ def test_modules_exist(path: Path) -> None:
 
 @cache
 def options(command: str) -> dict[str, frozenset[str]]:
-    """Return the options of a command: by subcommand, or under "" if it has none."""
-    (found,) = [entry for entry in COMMANDS if entry.name == command]
-    parser = parser_of(found)[1]
+    """Return the options of a command or mode: by subcommand, or under "" if it has none."""
+    entry = find(command)
+    assert entry is not None
+    parser = parser_of(entry)[1]
     nested = [a.choices for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     parsers = nested[0] if nested else {"": parser}
     return {name: frozenset(one._option_string_actions) for name, one in parsers.items()}
@@ -112,8 +113,10 @@ def test_commands_exist(path: Path) -> None:
         if command not in {entry.name for entry in COMMANDS}:
             wrong.append(command)
             continue
-        known = options(command)
-        words = rest.split()
+        entry = find(command)
+        assert entry is not None
+        mode, words = chosen_mode(entry, rest.split())
+        known = options(mode.name)
         accepted = known[""] if "" in known else known.get(words[0], frozenset()) if words else frozenset()
         if command == "ncptl" and words[:1] == ["run"]:
             words = words[: next((i for i, w in enumerate(words) if w.endswith(".ncptl")), len(words))]

@@ -94,3 +94,14 @@ def test_a_value_cannot_change_over_fewer_than_no_executions() -> None:
     """A rival may give such a number at a size that no trace has: it has no value there."""
     with pytest.raises(FormulaError, match="-1 executions"):
         counted(Const(-1), Const(7), {})
+
+
+def test_options_of_fits_are_refused_for_formulas(
+    formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "big.st")
+    for options in (["--lossy"], ["--inputs", "n=1"], ["--dims-of", "4"], ["--suggest"]):
+        assert main(["extrapolate", str(formulas), "--dims", "9x7", "-o", out, *options]) == 2
+        assert "holds formulas, which are fitted already" in capsys.readouterr().err
+    assert main(["extrapolate", str(formulas), str(formulas), "-P", "9", "-o", out]) == 1
+    assert "run `scalatrace extrapolate FILE -P N" in capsys.readouterr().err

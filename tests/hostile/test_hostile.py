@@ -150,7 +150,7 @@ def test_a_matrix_of_too_many_ranks_is_refused(
 def test_counts_beyond_floating_point_numbers_are_shown_by_their_order(
     name: str, crafted: Path, command: Command
 ) -> None:
-    assert re.search(r"events +1e1\d{3} ", command("info", crafted).out)
+    assert re.search(r"trace +1e1\d{3} calls ", command("info", crafted).out)
 
 
 @pytest.mark.parametrize("name", ["escapes.st"])

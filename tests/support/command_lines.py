@@ -1,4 +1,4 @@
-"""A command line for each command that needs no MPI, and the files that they read."""
+"""A command line for each command and mode that needs no MPI, and the files that they read."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from scalatrace.trace.io.writer import save
 from support.builder import Builder, Comm
 from support.reported import ring
 
-__all__ = ["LINES", "UNDER_MPI", "prepare"]
+__all__ = ["FORMER_LINES", "LINES", "UNDER_MPI", "prepare"]
 
 LINES = {
     "info": "info a.st",
     "show": "show a.st",
-    "pack": "pack a.txt -o packed.st",
     "stats": "stats a.st --by site",
     "matrix": "matrix a.st",
     "report": "report a.st",
@@ -26,9 +25,8 @@ LINES = {
     "resolve": "resolve native.st -o resolved.st",
     "anonymize": "anonymize a.st -o anonymous.st",
     "merge": "merge m.st.parts -o merged.st",
-    "verify": "verify a.st logs",
+    "diff --logs": "diff --logs a.st logs",
     "extrapolate": "extrapolate r4.st r6.st r8.st r10.st -P 64 --timing-report -o big.st",
-    "instantiate": "instantiate ring.stx -P 64 --timing-report -o big.st",
     "check": "check ring.stx --ranks 12 --prove 0",
     "models": "models --platform cluster allreduce --ranks 64",
     "variability": "variability --times times.csv -P 64",
@@ -43,7 +41,15 @@ LINES = {
     "ncptl": "ncptl check ping.ncptl",
 }
 
-UNDER_MPI = {"record", "replay", "fixpoint", "sweep", "calibrate", "tune"}
+FORMER_LINES = {
+    "pack": "pack a.txt -o packed.st",
+    "verify": "verify a.st logs",
+    "instantiate": "instantiate ring.stx -P 64 --timing-report -o big.st",
+    "version": "version",
+}
+"""Names that commands had before."""
+
+UNDER_MPI = {"record", "replay", "replay --fixpoint", "replay --sweep", "calibrate", "tune"}
 """Commands that start ranks or run on them; tests of their own start MPI."""
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.operations import Category, operation
-from scalatrace.report.columns import COSTLIEST, WHOLE_TIMES
+from scalatrace.report.columns import COSTLIEST, PER_RANK, WHOLE_TIMES
 from scalatrace.report.costs.efficiency import (
     EQUALLY,
     Efficiency,
@@ -20,6 +20,7 @@ from scalatrace.report.costs.efficiency import (
 )
 from scalatrace.report.costs.phases import phase_line, plain_phases
 from scalatrace.report.costs.rows import CostRow, timed_by_node, whole_time
+from scalatrace.report.costs.spread import spreads
 from scalatrace.report.style import (
     DIM,
     coarse,
@@ -45,12 +46,14 @@ class PerformanceReporter:
     """Describes where the time of a trace went; nothing where no time was measured."""
 
     def __init__(self, trace: Trace) -> None:
-        self.phases, trace = plain_phases(trace.phases), trace.without_phases
+        self.phases, whole_trace = plain_phases(trace.phases), trace
+        trace = trace.without_phases
         self.whole = whole_time(trace)
         self.efficiency = efficiency(trace, self.whole)
         self.run_time = run_time(trace, self.whole, self.efficiency)
         self.sites = timed_by_node(trace, "site")[:MAX_COSTLIEST_SITES]
         self.operations = timed_by_node(trace, "op")
+        self.spreads = spreads(whole_trace, self.efficiency)
         self.nranks = len(trace.ranks)
 
     def plain(self) -> dict[str, Any]:
@@ -61,24 +64,32 @@ class PerformanceReporter:
             "run_time_ns": None if self.run_time.ns is None else round(self.run_time.ns),
             "run_time_interval_ns": self.run_time.interval_ns,
             "efficiency": plain_efficiency(self.efficiency),
+            "per_rank": [spread.plain() for spread in self.spreads],
             "costliest": [COSTLIEST.plain(_values(row)) for row in self.sites],
         }
 
     def render(self, console: Console) -> None:
-        """Print times, efficiencies, and the call sites that cost most."""
+        """Print times and efficiencies, what ranks do at least and most, and the costliest call sites."""
         comm, compute = self.whole.comm_ns, self.whole.compute_ns
         if comm is None:
+            self._per_rank(console)
             return
         lines = list(efficiency_lines(self.run_time, self.efficiency))
         if not self.run_time.is_elapsed:
-            lines[0] += f", {percent(comm, comm + (compute or 0.0))} in MPI"
+            whole = comm + (compute or 0.0)
+            lines[0] += f": {percent(compute or 0.0, whole)} computing, {percent(comm, whole)} in MPI"
         console.print()
-        if line := phase_line(self.phases):
-            lines.insert(0, line)
         lines += self._waiting(comm)
+        if line := phase_line(self.phases):
+            lines.append(line)
         for line in lines:
             console.print(Text(line), soft_wrap=True)
+        self._per_rank(console)
         self._costliest(console, comm)
+
+    def _per_rank(self, console: Console) -> None:
+        if self.spreads:
+            console.print(text_table(PER_RANK, (spread.row() for spread in self.spreads)))
 
     def _waiting(self, comm: float) -> Iterator[str]:
         """How much of the time in collectives and elsewhere may be waiting."""

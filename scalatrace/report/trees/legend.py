@@ -6,6 +6,8 @@ LEGEND = """\
 notation:
   12 × loop of 4         a loop of 12 iterations with four nodes
   ranks 4-15             only these ranks take part
+  count=8 (64 B)         eight elements, which are 64 bytes
+  dest=north             a neighbour on the grid of the ranks; (x-1, y, z) with three dimensions
   dest=self+1            the own rank plus 1; "mod size": modulo the size of the communicator; self^1: xor
   tag=[3 2 1 …]          values of successive executions; … stands for more of them (--full shows all)
   [5 ..*(1 2)]           5, and then 1, 2 again and again; 3*(1 by 2) is 1 3 5

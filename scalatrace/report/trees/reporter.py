@@ -12,11 +12,23 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.report import values
-from scalatrace.report.style import DIM, LOOP, SITE, number, op_style, ranks, short_site
+from scalatrace.report.style import (
+    DIM,
+    HANGING,
+    LOOP,
+    SITE,
+    nbytes,
+    number,
+    op_style,
+    print_wrapped,
+    ranks,
+    short_site,
+)
 from scalatrace.report.trees.legend import LEGEND
+from scalatrace.report.trees.neighbours import GridNeighbours
 from scalatrace.report.trees.selection import LeftOut, NodeChoice, NodeSelection
 from scalatrace.trace.model.callsite import callers
-from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
 from scalatrace.trace.values.ranklist import RankList
@@ -24,6 +36,8 @@ from scalatrace.trace.values.ranklist import RankList
 GUIDES = ("    ", "│   ", "├── ", "└── ")
 ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 """Before a line: nothing, a branch that goes on, a node, the last node."""
+
+NEWLINE = "\n"
 
 MAX_VALUE_CHARS = 60
 """Characters shown of one value; longer ones are cut without --full."""
@@ -67,6 +81,7 @@ class TreeReporter:
         stacks: bool = False,
         selection: NodeSelection | None = None,
         legend: bool = False,
+        by_grid: bool = True,
     ) -> None:
         """Prepare the tree of a trace.
 
@@ -75,6 +90,7 @@ class TreeReporter:
             stacks: show all frames of a call site, not just the innermost.
             selection: the nodes to show; all if not given.
             legend: explain the notation below the tree; on a terminal that is always done.
+            by_grid: name peers that are neighbours on the grid of the ranks, as `north`.
 
         Raises:
             UsageError: the selection names a call site that the trace does not have.
@@ -82,6 +98,7 @@ class TreeReporter:
         self.trace, self.full, self.stacks, self.legend = trace, full, stacks, legend
         self.choice = NodeChoice(trace, selection or NodeSelection())
         self.participants = participants(trace)
+        self.neighbours = GridNeighbours(trace) if by_grid else None
 
     def render(self, console: Console) -> None:
         """Print the tree."""
@@ -89,18 +106,24 @@ class TreeReporter:
         terminal = console.is_terminal
         for guide, line in self._lines(guides, Text if terminal else _PlainLine):
             if isinstance(line, Text):
-                console.print(Text(guide, style=DIM).append_text(line), soft_wrap=True)
+                follows = guide.replace(guides[2], guides[1]).replace(guides[3], guides[0])
+                print_wrapped(console, Text(guide, style=DIM), Text(follows + HANGING, style=DIM), line)
             else:  # nothing to lay out: a console takes several times as long for each line
                 console.file.write(f"{guide}{line}\n")
         if self.legend or terminal:
-            console.print(Text(f"\n{LEGEND}", style=DIM), soft_wrap=True)
+            grid = "" if self.neighbours is None else self.neighbours.legend()
+            console.print(
+                Text(f"\n{LEGEND}{f'{NEWLINE}  {grid}' if grid else ''}", style=DIM), soft_wrap=True
+            )
 
     def _title(self, make_line: NewLine) -> TreeLine:
         trace = self.trace
         program = clean(trace.meta.get("program", "trace"))
         counted = trace.counted()
         events = "uncounted" if counted is None else number(counted)
-        size = f"  {trace.nprocs} ranks, {events} events, {trace.nnodes} nodes{self._origin()}"
+        grid = None if self.neighbours is None else self.neighbours.grid
+        on_grid = f" ({' x '.join(map(str, grid.dims))})" if grid else ""
+        size = f"  {trace.nprocs} ranks{on_grid}, {events} events, {trace.nnodes} nodes{self._origin()}"
         return make_line().append(program, "bold").append(size, DIM)
 
     def _origin(self) -> str:
@@ -158,8 +181,11 @@ class TreeReporter:
             self._put_repeat(text, shown)
         op = self.trace.ops[event.op].name
         text.append(clean(op), style=op_style(op))
-        for name, value in values.params(self.trace, event):
+        sizes = values.message_sizes(self.trace, event)
+        for name, value in values.params(self.trace, event, self._peer_name(event, taking_part)):
             text.append(f"  {name}=", style=DIM).append(self._cut(value))
+            if name in sizes:
+                text.append(f" ({size_text(*sizes[name])})", style=DIM)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, event)
         self._put_site(text, event)
@@ -183,8 +209,22 @@ class TreeReporter:
         if shown:
             text.append("  " + " < ".join(short_site(frame) for frame in shown), style=SITE)
 
+    def _peer_name(self, event: Event, taking_part: RankList) -> Callable[[Peer], str | None] | None:
+        neighbours = self.neighbours
+        return None if neighbours is None else lambda peer: neighbours.text(event, peer, taking_part)
+
     def _cut(self, value: str) -> str:
-        return value if self.full or len(value) <= MAX_VALUE_CHARS else value[: MAX_VALUE_CHARS - 1] + "…"
+        """Return a value as it is shown: a long one ends after a word."""
+        if self.full or len(value) <= MAX_VALUE_CHARS:
+            return value
+        start = value[: MAX_VALUE_CHARS - 1]
+        is_word_end = value[MAX_VALUE_CHARS - 1] == " " or start.rfind(" ") < MAX_VALUE_CHARS // 2
+        return f"{start}…" if is_word_end else f"{start.rpartition(' ')[0]} …"
+
+
+def size_text(least: int, most: int) -> str:
+    """Return the bytes of a message, or the smallest and the largest of several."""
+    return nbytes(least) if least == most else f"{nbytes(least)} to {nbytes(most)}"
 
 
 def node_rows(trace: Trace, selection: NodeSelection | None = None) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ class Container(NamedTuple):
     Attributes:
         payload: msgpack bytes, inflated.
         part: the file is one rank's or one subtree's part, for `scalatrace merge` only.
-        symbolic: it holds formulas, for `scalatrace instantiate` only.
+        symbolic: it holds formulas, for any number of ranks.
         deflated: the payload was stored deflated, so its offsets are not the file's.
     """
 

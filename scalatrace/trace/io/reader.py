@@ -63,7 +63,7 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
     trace = _read(data, path)
     if isinstance(trace, Trace):
         return trace
-    raise FormatError("formulas, not a trace; run `scalatrace instantiate` first", path)
+    raise FormatError("formulas, not a trace; run `scalatrace extrapolate FILE -P N -o TRACE` first", path)
 
 
 def _read(data: bytes, path: str | PathLike[str]) -> Trace | SymbolicTrace:

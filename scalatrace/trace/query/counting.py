@@ -286,18 +286,18 @@ def check_countable(trace: Trace) -> None:
         )
 
 
-def check_visits(trace: Trace) -> None:
+def check_visits(trace: Trace, max_visits: int = MAX_VISITS) -> None:
     """Check that the nodes of each rank can be visited one by one.
 
     Raises:
-        LimitError: ranks times the nodes that they execute exceed MAX_VISITS.
+        LimitError: ranks times the nodes that they execute exceed the limit.
     """
     check_countable(trace)
     visits = sum(len(ranks) for _, classes in executions(trace) for ranks, _ in classes)
-    if visits > MAX_VISITS:
+    if visits > max_visits:
         raise LimitError(
             f"{len(trace.ranks)} ranks execute {visits} event nodes in all, "
-            f"more than the limit of {MAX_VISITS}; record or extrapolate to fewer ranks"
+            f"more than the limit of {max_visits}; record or extrapolate to fewer ranks"
         )
 
 

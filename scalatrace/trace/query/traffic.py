@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import operation, received_bytes, sent_bytes
@@ -28,9 +28,23 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["traffic", "traffic_of"]
+__all__ = ["RankTraffic", "traffic", "traffic_by_class", "traffic_of"]
 
 WORLD = 0
+
+
+class RankTraffic(NamedTuple):
+    """Calls of an event node by ranks with equal numbers of calls and bytes.
+
+    Attributes:
+        calls, sent, received: of each of these ranks; bytes in all its calls.
+    """
+
+    event: Event
+    ranks: RankList
+    calls: int
+    sent: int
+    received: int
 
 
 def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
@@ -39,25 +53,38 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
     Raises:
         LimitError: very many ranks have different parameters or trip counts.
     """
+    for event, ranks, calls, sent, received in traffic_by_class(trace):
+        yield event, calls * len(ranks), sent * len(ranks), received * len(ranks)
+
+
+def traffic_by_class(trace: Trace, max_visits: int = MAX_VISITS) -> Iterator[RankTraffic]:
+    """Yield the calls of each event node by sets of ranks; a node and a rank may come several times.
+
+    Args:
+        max_visits: event nodes times ranks that are examined one by one.
+
+    Raises:
+        LimitError: very many ranks have different parameters or trip counts.
+    """
     check_countable(trace)
-    remaining = MAX_VISITS
+    remaining = max_visits
     for event, classes in executions(trace):
         for ranks, n in classes:
             equal_bytes = _same_bytes(trace, event, ranks)
             if equal_bytes is None:
                 remaining -= len(ranks)
                 if remaining < 0:
-                    check_visits(trace)  # raises with the number of visits
+                    check_visits(trace, max_visits)  # raises with the number of visits
                 equal_bytes = [RankList([rank]) for rank in ranks]
             for members in equal_bytes:
                 sent, received = _count_bytes(trace, event, members.first, n)
-                yield event, n * len(members), sent * len(members), received * len(members)
+                yield RankTraffic(event, members, n, sent, received)
     if any(op.name in STARTING for op in trace.ops):
-        check_visits(trace)
+        check_visits(trace, max_visits)
         for rank in trace.ranks:
             for event, call, n in started(trace, rank):
                 sent, received = (f(call.op, call, started=True) for f in (sent_bytes, received_bytes))
-                yield event, 0, n * sent, n * received
+                yield RankTraffic(event, RankList([rank]), 0, n * sent, n * received)
 
 
 def traffic_of(trace: Trace, rank: int) -> Iterator[tuple[int, int, int, bool]]:

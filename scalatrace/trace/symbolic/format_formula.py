@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Special, Value, all_of, either, format_text, negate
+from scalatrace.formula.nodes import Lookup, Select
+from scalatrace.trace.symbolic.entries import ListEntry, conditional_entries
 from scalatrace.trace.symbolic.field import (
     CYCLE,
     ELEMENTS,
@@ -69,13 +71,27 @@ def _value(part: Part, around: str) -> str:
         text = f"[{around.format(texts[-1])} for i in 0..{texts[-2]}-1]"
         return f"sums of {text}" if part.shape == SUMMED_ELEMENTS else text
     if part.shape == LOOPED:
-        return f"[{around.format(texts[1])} ..]"
+        entries = _entries(part.formulas[1], around)
+        return f"[{around.format(texts[1]) if entries is None else ', '.join(entries)} ..]"
     if part.shape == CYCLE:
         return "[" + " ".join(map(around.format, texts)) + " ..]"
     text = format_shape(part.shape, part.formulas)
     if part.shape is not None or isinstance(part.formulas[0], Special):
         return text
     return _tidy(around.format(text))
+
+
+def _entries(formula: Value, around: str) -> list[str] | None:
+    """Format the entries of a list, each with its condition; None: the formula describes no such list."""
+    if isinstance(formula, Special | Select | Lookup) or (entries := conditional_entries(formula)) is None:
+        return None
+    return [_list_entry(entry, around) for entry in entries]
+
+
+def _list_entry(entry: ListEntry, around: str) -> str:
+    value = _tidy(around.format(format_text(entry.value)))
+    conditions = [format_text(condition) for condition in entry.conditions]
+    return f"{value} if {' and '.join(conditions)}" if conditions else value
 
 
 def _table(part: Part) -> str:

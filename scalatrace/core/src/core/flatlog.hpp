@@ -7,7 +7,7 @@
  *     Send 1 8 3 ...                          an event: operation, signature, values
  *     # end 1 events
  *
- * `scalatrace verify` compares a trace with these logs.
+ * `scalatrace diff --logs` compares a trace with these logs.
  */
 #ifndef ST_FLATLOG_HPP
 #define ST_FLATLOG_HPP
