@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
         tables = {
-            "sentence": comparison.sentence(args.left, args.right), "differences": comparison.times(),
+            "sentence": comparison.sentence(args.left, args.right), "time_differences": comparison.times(),
             "computation": comparison.computation(), "comparison": comparison.plain(),
         }  # fmt: skip
         print_json({**reporter.plain(), "total": comparison.total(), **tables})

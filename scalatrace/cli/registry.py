@@ -62,7 +62,7 @@ GROUPS = (
             Command(
                 "record", "record an MPI program into a trace (under any launcher)", "record", None, False
             ),
-            Command("report", "an HTML page of a trace, of two, or of runs on several numbers of ranks", "report", READING),
+            Command("report", "an HTML page of a trace, of two, or of several runs", "report", READING),
             Command("info", "run time, share of MPI, and which ranks stand out", "info", READING),
             Command("show", "the trace as a tree, as exact text, or one rank's walk", "show", READING),
             Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
