@@ -13,7 +13,7 @@ namespace {
 constexpr int32_t kMaxRounds = 4096; /* rounds of all members that are simulated one by one */
 constexpr double kLeastPart = 0.01;  /* of a call's time: links that are busy for less are not shared for long */
 constexpr int64_t kMinWindow = 32, kMaxWindow = 64; /* rounds: in fewer ones, members have not drifted apart */
-constexpr int32_t kMaxTogether = 512;               /* members whose messages are under way together */
+constexpr int32_t kMaxTogether = 512;               /* rounds under way together of which each member is simulated */
 constexpr int32_t kSamples = 8;                     /* of more rounds, where the links of each differ */
 
 class Rounds {
@@ -120,8 +120,15 @@ class Rounds {
 
     /* Once all clocks are equal on a uniform network, each further round adds the same. More than kMaxRounds are not
      * run one by one: all members then start with the last, and each `period` rounds take as long as the middle ones
-     * (of each of several parts, where links are shared), which is an upper bound. */
+     * (of each of several parts, where links are shared), which is an upper bound. Where their messages are under way
+     * together, those of one member stand for all, if all members are equal or very many: they start with the last. */
     template <class F> void rounds(int32_t n, F &&step, int32_t period = 1) {
+        if (is_together_ && n > kMaxRounds && loads_) is_together_ = false; /* too many loads of links */
+        if (is_together_ && (n >= kMaxTogether || (uniform_ && equal()))) {
+            synchronize();
+            entered_ = last_sent_ = now_;
+            one_stands_ = true;
+        }
         if (n > kMaxRounds && !is_together_) {
             const int64_t nparts = loads_ ? kSamples : 1;
             for (int64_t part = 0; part < nparts; ++part) {
@@ -149,25 +156,19 @@ class Rounds {
         }
     }
 
-    /* All messages are sent before any is received, and received in the order of their arrival. Of very many messages,
-     * those of one member stand for all, which then start with the last. */
+    /* All messages are sent before any is received, and received in the order of their arrival. */
     template <class F> void together(F &&body) {
-        entered_ = now_;
+        entered_ = last_sent_ = now_;
         inboxes_.assign(now_.size(), {});
-        last_sent_ = now_;
-        one_stands_ = p_ > kMaxTogether || (uniform_ && equal());
-        if (one_stands_) synchronize();
-        if (one_stands_) entered_ = last_sent_ = now_;
         is_together_ = true;
         body();
-        is_together_ = false;
-        in_step_ = false;
-        const int32_t nlast = one_stands_ ? 1 : p_;
-        for (int32_t i = 0; i < nlast; ++i) receive_all(i);
+        is_together_ = in_step_ = false;
+        for (int32_t i = 0; i < (one_stands_ ? 1 : p_); ++i) receive_all(i);
         if (one_stands_) {
             std::fill(now_.begin(), now_.end(), Clock(now_[0]));
             std::fill(free_.begin(), free_.end(), Clock(free_[0]));
         }
+        one_stands_ = false;
         inboxes_.clear();
     }
 
@@ -175,7 +176,8 @@ class Rounds {
     /* Find what the members do. True: the same as in the last round. */
     template <class F> bool take_steps(F &&step) {
         bool same = nrounds_ > 0;
-        for (int32_t i = 0; i < p_; ++i) {
+        const int32_t n = one_stands_ && !loads_ ? 1 : p_;
+        for (int32_t i = 0; i < n; ++i) {
             const Step s = step(i);
             same = same && s.to == steps_[i].to && s.nbytes == steps_[i].nbytes;
             steps_[i] = s;
@@ -207,7 +209,8 @@ class Rounds {
     }
     int64_t busy_ps(int32_t i) const {
         if (!times_ || times_->empty()) return 0;
-        const int64_t ps = (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+        const int64_t ps = one_stands_ ? *std::max_element(times_->begin(), times_->end())
+                                       : (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
         return stretch_ > 1 ? rounded(stretch_ * static_cast<double>(ps)) : ps;
     }
 
@@ -217,17 +220,19 @@ class Rounds {
         return network_.uses_links(world(i), world(s.to), s.nbytes) ? (*flow_times_)[i][nflows_[i]++] : 0;
     }
 
-    /* Send a message of those that are under way together. Where one member stands for all, it gets one like that. */
+    /* Send a message of those that are under way together. Where one member stands for all, it gets one like that. Links
+     * are busy with the messages of one round after those of another. */
     void send_together(int32_t i, const Step &s) {
         const Cost c = is_trial_ ? network_.cost(world(i), world(s.to), s.nbytes)
                                  : network_.message(world(i), world(s.to), s.nbytes);
-        const int64_t transfer = std::max(c.transfer, flow_times_ ? flow_ps(i) : busy_ps(i));
+        const bool serializes = network_.platform.serializes;
+        const int64_t busy = flow_times_ ? flow_ps(i) : busy_ps(i), transfer = std::max(c.transfer, busy);
         now_[i].add_overhead(c.send);
         Clock start = now_[i];
-        if (network_.platform.serializes && !flow_times_) {
+        if (!flow_times_ && (serializes || busy > 0)) {
             start = later(start, free_[i]);
             free_[i] = start;
-            free_[i].add_bandwidth(std::max(transfer, c.gap));
+            free_[i].add_bandwidth(serializes ? std::max(transfer, c.gap) : busy);
         }
         if (!c.eager && s.to != i) {
             start = later(start, entered_[s.to]);

@@ -333,7 +333,7 @@ def collective(name: str, entries_ns: Sequence[int]) -> Trace:
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["Alltoall", "Bcast", "Allreduce"]),
-    st.sampled_from(["pairwise", "linear"]),
+    st.booleans(),
     st.sampled_from(TOPOLOGIES),
     st.lists(st.integers(0, 3000), min_size=NRANKS, max_size=NRANKS) | st.just([0] * NRANKS),
     st.booleans(),
@@ -341,7 +341,7 @@ def collective(name: str, entries_ns: Sequence[int]) -> Trace:
 )
 def test_rounds_that_overlap_take_as_long_as_flows(
     name: str,
-    alltoall: str,
+    linear: bool,
     topology: NetworkTopology,
     entries_ns: list[int],
     interfaces: bool,
@@ -352,7 +352,7 @@ def test_rounds_that_overlap_take_as_long_as_flows(
         network=network,
         interface="rank" if interfaces else "unlimited",
         topology=topology,
-        collectives={"alltoall": (AlgorithmRule(alltoall),)},
+        collectives={name.lower(): (AlgorithmRule("linear"),)} if linear else {},
     )
     trace = collective(name, entries_ns)
     assert times_ns(trace, platform, "loads") == pytest.approx(times_ns(trace, platform, "flows"), abs=0.1)
@@ -396,6 +396,15 @@ def test_linear_all_to_alls_send_all_messages_at_once(
     expected = times_ns(b.of(*calls, every=True), platform, network)
     times = times_ns(collective("Alltoall", entries_ns), platform, network)
     assert times == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize("nranks", [300, 600])
+def test_all_messages_of_large_linear_all_to_alls_share_links(nranks: int) -> None:
+    platform = replace(PLATFORM, collectives={"alltoall": (AlgorithmRule("linear"),)})
+    b = Builder(nranks)
+    sizes = {"sendcount": 1000, "sendtype": BYTE, "recvcount": 1000, "recvtype": BYTE}
+    trace = b.of(b.event("Alltoall", **sizes, comm=Comm()))
+    assert times_ns(trace, platform, "loads") == [1000 + (nranks - 1) * 1000] * nranks
 
 
 def test_some_rounds_stand_for_those_of_a_long_call() -> None:
