@@ -13,6 +13,7 @@ namespace {
 constexpr int32_t kMaxRounds = 4096; /* rounds of all members that are simulated one by one */
 constexpr double kLeastPart = 0.01;  /* of a call's time: links that are busy for less are not shared for long */
 constexpr int64_t kMinWindow = 32, kMaxWindow = 64; /* rounds: in fewer ones, members have not drifted apart */
+constexpr int32_t kMaxTogether = 512;               /* rounds under way together of which each member is simulated */
 constexpr int32_t kSamples = 8;                     /* of more rounds, where the links of each differ */
 
 class Rounds {
@@ -60,6 +61,11 @@ class Rounds {
             loads_->count(key_, times_each_);
             if (is_trial_ && times_ && !times_->empty())
                 shared_ps_ = plus(shared_ps_, *std::max_element(times_->begin(), times_->end()));
+        }
+        if (is_together_) {
+            for (int32_t i = 0; i < (one_stands_ ? 1 : p_); ++i)
+                if (steps_[i].to >= 0) send_together(i, steps_[i]);
+            return;
         }
         for (int32_t i = 0; i < p_; ++i) {
             const Step &s = steps_[i];
@@ -114,9 +120,16 @@ class Rounds {
 
     /* Once all clocks are equal on a uniform network, each further round adds the same. More than kMaxRounds are not
      * run one by one: all members then start with the last, and each `period` rounds take as long as the middle ones
-     * (of each of several parts, where links are shared), which is an upper bound. */
+     * (of each of several parts, where links are shared), which is an upper bound. Where their messages are under way
+     * together, those of one member stand for all, if all members are equal or very many: they start with the last. */
     template <class F> void rounds(int32_t n, F &&step, int32_t period = 1) {
-        if (n > kMaxRounds) {
+        if (is_together_ && n > kMaxRounds && loads_) is_together_ = false; /* too many loads of links */
+        if (is_together_ && (n >= kMaxTogether || (uniform_ && equal()))) {
+            synchronize();
+            entered_ = last_sent_ = now_;
+            one_stands_ = true;
+        }
+        if (n > kMaxRounds && !is_together_) {
             const int64_t nparts = loads_ ? kSamples : 1;
             for (int64_t part = 0; part < nparts; ++part) {
                 const auto first = static_cast<int32_t>(n * part / nparts),
@@ -133,7 +146,7 @@ class Rounds {
             return;
         }
         for (int32_t r = 0; r < n; ++r) {
-            const bool steady = uniform_ && equal();
+            const bool steady = uniform_ && !is_together_ && equal();
             const Clock before = now_[0];
             round([&](int32_t i) { return step(r, i); });
             if (steady && equal()) {
@@ -143,13 +156,28 @@ class Rounds {
         }
     }
 
-    template <class F> void together(F &&body) { body(); }
+    /* All messages are sent before any is received, and received in the order of their arrival. */
+    template <class F> void together(F &&body) {
+        entered_ = last_sent_ = now_;
+        inboxes_.assign(now_.size(), {});
+        is_together_ = true;
+        body();
+        is_together_ = in_step_ = false;
+        for (int32_t i = 0; i < (one_stands_ ? 1 : p_); ++i) receive_all(i);
+        if (one_stands_) {
+            std::fill(now_.begin(), now_.end(), Clock(now_[0]));
+            std::fill(free_.begin(), free_.end(), Clock(free_[0]));
+        }
+        one_stands_ = false;
+        inboxes_.clear();
+    }
 
   private:
     /* Find what the members do. True: the same as in the last round. */
     template <class F> bool take_steps(F &&step) {
         bool same = nrounds_ > 0;
-        for (int32_t i = 0; i < p_; ++i) {
+        const int32_t n = one_stands_ && !loads_ ? 1 : p_;
+        for (int32_t i = 0; i < n; ++i) {
             const Step s = step(i);
             same = same && s.to == steps_[i].to && s.nbytes == steps_[i].nbytes;
             steps_[i] = s;
@@ -181,7 +209,8 @@ class Rounds {
     }
     int64_t busy_ps(int32_t i) const {
         if (!times_ || times_->empty()) return 0;
-        const int64_t ps = (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
+        const int64_t ps = one_stands_ ? *std::max_element(times_->begin(), times_->end())
+                                       : (*times_)[times_->size() == 1 ? 0 : static_cast<size_t>(i)];
         return stretch_ > 1 ? rounded(stretch_ * static_cast<double>(ps)) : ps;
     }
 
@@ -191,6 +220,55 @@ class Rounds {
         return network_.uses_links(world(i), world(s.to), s.nbytes) ? (*flow_times_)[i][nflows_[i]++] : 0;
     }
 
+    /* Send a message of those that are under way together. Where one member stands for all, it gets one like that. Links
+     * are busy with the messages of one round after those of another. */
+    void send_together(int32_t i, const Step &s) {
+        const Cost c = is_trial_ ? network_.cost(world(i), world(s.to), s.nbytes)
+                                 : network_.message(world(i), world(s.to), s.nbytes);
+        const bool serializes = network_.platform.serializes;
+        const int64_t busy = flow_times_ ? flow_ps(i) : busy_ps(i), transfer = std::max(c.transfer, busy);
+        now_[i].add_overhead(c.send);
+        Clock start = now_[i];
+        if (!flow_times_ && (serializes || busy > 0)) {
+            start = later(start, free_[i]);
+            free_[i] = start;
+            free_[i].add_bandwidth(serializes ? std::max(transfer, c.gap) : busy);
+        }
+        if (!c.eager && s.to != i) {
+            start = later(start, entered_[s.to]);
+            if (c.handshake) start.add_latency(c.handshake);
+        }
+        start.add_latency(loads_ ? plus(c.latency, network_.route_latency(world(i), world(s.to))) : c.latency);
+        inboxes_[one_stands_ ? i : s.to].push_back({start, transfer, c.recv});
+        if (c.eager) return;
+        start.add_bandwidth(transfer);
+        last_sent_[i] = later(last_sent_[i], start);
+    }
+    /* As Engine::receive. */
+    void receive_all(int32_t i) {
+        const auto comes = [&](const Incoming &m) { return flow_times_ ? plus(m.at.t, m.transfer) : m.at.t; };
+        std::stable_sort(inboxes_[i].begin(), inboxes_[i].end(),
+                         [&](const Incoming &a, const Incoming &b) { return comes(a) < comes(b); });
+        int64_t from = 0;
+        Clock until;
+        now_[i] = later(now_[i], last_sent_[i]);
+        for (const Incoming &message : inboxes_[i]) {
+            Clock at = message.at;
+            if (network_.platform.serializes && !flow_times_ && message.transfer > 0) {
+                if (plus(at.t, message.transfer) > from) at = later(at, until);
+                from = at.t;
+            }
+            at.add_bandwidth(message.transfer);
+            until = at;
+            now_[i] = later(now_[i], at);
+            now_[i].add_overhead(message.recv);
+        }
+    }
+
+    struct Incoming {
+        Clock at; /* of the first byte */
+        int64_t transfer, recv;
+    };
     struct Sent {
         Clock busy, arrival;
         int64_t recv = 0, send = 0;
@@ -239,6 +317,9 @@ class Rounds {
     std::vector<Clock> &now_;
     bool uniform_;
     std::vector<Clock> free_; /* when each member's interface is free */
+    bool is_together_ = false, one_stands_ = false;
+    std::vector<std::vector<Incoming>> inboxes_; /* of messages under way together */
+    std::vector<Clock> entered_, last_sent_;     /* when these began; when the last one of a member was sent */
     std::vector<Sent> sent_;
     std::vector<Step> steps_;
 };

@@ -31,34 +31,50 @@ void FlowRounds::run() {
 void FlowRounds::run_steps(RoundCall &call, int32_t i) {
     RoundCall::Member &member = call.members[i];
     if (!member.entered) return;
-    for (; member.at < member.steps.size(); ++member.at) {
-        const st_sim_step &step = member.steps[member.at];
-        if (!member.begun) begin_step(call, i, step);
-        if (member.sends) return;
-        if (step.from >= 0) {
-            const auto arrival = member.arrived.find({step.round, step.from});
-            if (arrival == member.arrived.end()) return;
-            const Cost &cost = network_.cost(call.world(step.from), call.world(i), step.received);
-            member.clock = later(member.clock, arrival->second);
-            member.arrived.erase(arrival);
-            member.clock.add_overhead(cost.recv);
-            if (step.reduces)
-                member.clock.add_compute(
-                    rounded(network_.platform.reduce_per_byte * static_cast<double>(step.received)));
-        }
-        member.begun = false;
+    while (member.at < member.steps.size()) {
+        const int32_t round = member.steps[member.at].round;
+        for (; member.begun < member.steps.size() && member.steps[member.begun].round == round; ++member.begun)
+            begin_step(call, i, member.steps[member.begun]);
+        if (member.nsending > 0 || !receive_round(call, i)) return;
+        member.at = member.begun;
+        member.nexpected = 0;
     }
     member.entered = false;
     --call.nleft;
     leave_(call, i);
 }
 
+/* Receive the messages of a round in the order of their arrival. False: one is missing. */
+bool FlowRounds::receive_round(RoundCall &call, int32_t i) {
+    RoundCall::Member &member = call.members[i];
+    if (member.arrived.size() < member.nexpected) return false;
+    std::vector<std::pair<const st_sim_step *, std::map<RoundCall::From, Clock>::iterator>> messages;
+    for (size_t k = member.at; k < member.begun; ++k) {
+        const st_sim_step &step = member.steps[k];
+        if (step.from < 0) continue;
+        const auto arrival = member.arrived.find({step.round, step.from});
+        if (arrival == member.arrived.end()) return false;
+        messages.emplace_back(&step, arrival);
+    }
+    std::stable_sort(messages.begin(), messages.end(),
+                     [](const auto &a, const auto &b) { return a.second->second.t < b.second->second.t; });
+    for (const auto &[step, arrival] : messages) {
+        const Cost &cost = network_.cost(call.world(step->from), call.world(i), step->received);
+        member.clock = later(member.clock, arrival->second);
+        member.arrived.erase(arrival);
+        member.clock.add_overhead(cost.recv);
+        if (step->reduces)
+            member.clock.add_compute(rounded(network_.platform.reduce_per_byte * static_cast<double>(step->received)));
+    }
+    return true;
+}
+
 /* Send the message of a step. One that is not eager starts when its receiver has begun the round, too. */
 void FlowRounds::begin_step(RoundCall &call, int32_t i, const st_sim_step &step) {
     RoundCall::Member &member = call.members[i];
-    member.begun = true;
-    member.step = member.clock;
+    if (member.begun == member.at) member.step = member.clock;
     if (step.from >= 0) {
+        ++member.nexpected;
         const auto offer = member.offered.find({step.round, step.from});
         if (offer != member.offered.end()) {
             const Clock start = later(offer->second, member.step);
@@ -73,10 +89,12 @@ void FlowRounds::begin_step(RoundCall &call, int32_t i, const st_sim_step &step)
         send_part(call, i, step.to, step.round, step.sent, member.clock, false);
         return;
     }
-    member.sends = true;
+    ++member.nsending;
     RoundCall::Member &other = call.members[step.to];
     const bool is_there =
-        other.entered && other.begun && other.steps[other.at].round == step.round && other.steps[other.at].from == i;
+        other.entered && std::any_of(other.steps.begin() + static_cast<std::ptrdiff_t>(other.at),
+                                     other.steps.begin() + static_cast<std::ptrdiff_t>(other.begun),
+                                     [&](const st_sim_step &s) { return s.round == step.round && s.from == i; });
     if (is_there)
         send_part(call, i, step.to, step.round, step.sent, later(member.clock, other.step), true);
     else
@@ -109,7 +127,7 @@ void FlowRounds::arrive(RoundCall &call, int32_t to, const RoundCall::From &from
     waiting_.push_back({&call, to});
     if (!sends) return;
     RoundCall::Member &sender = call.members[from.second];
-    sender.sends = false;
+    --sender.nsending;
     sender.clock = later(sender.clock, at);
     waiting_.push_back({&call, from.second});
 }
@@ -163,8 +181,13 @@ FlowTimes run_call(Network &network, RoundCall &call) {
         const auto flow =
             static_cast<size_t>(flows.add(links, static_cast<double>(message.nbytes), message.alone_ps, owner.start.t));
         places.resize(std::max(places.size(), flow + 1));
-        places[flow] = {owner, times[from].size()};
-        times[from].push_back(0);
+        size_t at = 0; /* messages of one round may start in another order */
+        for (const st_sim_step &step : call.members[from].steps) {
+            if (step.round == owner.from.first && step.to == owner.to) break;
+            at += step.to >= 0 && network.uses_links(call.world(from), call.world(step.to), step.sent);
+        }
+        places[flow] = {owner, at};
+        times[from].resize(std::max(times[from].size(), at + 1));
     };
     FlowRounds rounds(network, false, start, [](RoundCall &, int32_t) {});
     for (size_t i = 0; i < call.members.size(); ++i) rounds.enter(call, static_cast<int32_t>(i));

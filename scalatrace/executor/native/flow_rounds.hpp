@@ -23,8 +23,10 @@ struct RoundCall {                            /* under way */
     using From = std::pair<int32_t, int32_t>; /* round and sender */
 
     struct Member {
-        bool entered = false, begun = false; /* the call; the step `at` */
-        bool sends = false;                  /* it waits for the end of its message */
+        bool entered = false; /* the call */
+        size_t begun = 0;     /* steps */
+        int32_t nsending = 0; /* messages for whose end it waits */
+        size_t nexpected = 0; /* messages of the round that it has begun */
         std::vector<st_sim_step> steps;
         size_t at = 0;
         Clock clock, step; /* now, and when the step began */
@@ -79,6 +81,7 @@ class FlowRounds {
   private:
     void run();
     void run_steps(RoundCall &call, int32_t i);
+    bool receive_round(RoundCall &call, int32_t i);
     void begin_step(RoundCall &call, int32_t i, const st_sim_step &step);
     void send_part(RoundCall &call, int32_t i, int32_t to, int32_t round, int64_t nbytes, Clock start, bool waits);
     void arrive(RoundCall &call, int32_t to, const RoundCall::From &from, const Clock &at, bool sends);

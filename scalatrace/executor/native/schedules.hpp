@@ -4,18 +4,21 @@
  *
  * R is what happens with the rounds: the simulator computes the clocks of all members (collectives.cpp), a list keeps
  * the steps of one member for exports and tests (schedules.cpp). In a round, a member may send one message and receive
- * one. R has
+ * one. Its next round begins when these have ended, as with blocking calls; messages that are sent and received by
+ * nonblocking calls before a wait for all are `together`. R has
  *
  *   size(), root(), sizes()     of the call
  *   round(step)                 step(i): what member i does
  *   rounds(n, step, period)     n rounds of step(k, i) in which every member sends and receives as many bytes as the
  *                               others; after `period` rounds the partners repeat
- *   together(body)              the messages of all rounds of `body` are under way together
+ *   together(body)              the messages of all rounds of `body` are under way together; they are received in the
+ *                               order of their arrival, and not reduced
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005);
  * Bruck et al. (1997) for alltoall and allgather; Hensgen, Finkel, Manber (1988) for the dissemination barrier;
  * Pjesivac-Grbovic et al. (2007) for the trees and chains of Open MPI; Chen et al. (2005) for neighbor exchange;
- * Loch, Koslovski (2021) for Sparbit.
+ * Loch, Koslovski (2021) for Sparbit; ompi/mca/coll/base of Open MPI 5 for linear algorithms: gather, scatter and reduce
+ * make blocking calls, bcast, alltoall and the first half of barrier nonblocking ones.
  */
 #ifndef ST_SIM_SCHEDULES_HPP
 #define ST_SIM_SCHEDULES_HPP
@@ -205,31 +208,28 @@ template <class R, class F> void up(R &r, int32_t root, F &&nbytes, bool reduces
         });
 }
 
-/* Messages of one member to or from each other one. nbytes(i, 1): of member i. */
+/* The member with which a root has its k-th message: in the order of ranks. */
+inline int32_t other_member(int32_t k, int32_t root) { return k <= root ? k - 1 : k; }
+
+/* Messages of one member to each other one. nbytes(i, 1): of member i. */
 template <class R, class F> void from_root(R &r, int32_t root, F &&nbytes) {
-    const int32_t p = r.size();
-    r.together([&] {
-        for (int32_t k = 1; k < p; ++k)
-            r.round([&](int32_t i) {
-                const int32_t other = (root + k) % p;
-                return i == root    ? Step{other, -1, nbytes(other, 1), false}
-                       : i == other ? Step{-1, root, 0, false}
-                                    : Step{};
-            });
-    });
+    for (int32_t k = 1; k < r.size(); ++k)
+        r.round([&](int32_t i) {
+            const int32_t other = other_member(k, root);
+            return i == root    ? Step{other, -1, nbytes(other, 1), false}
+                   : i == other ? Step{-1, root, 0, false}
+                                : Step{};
+        });
 }
 
+/* The same to it. Reductions begin with the last member. */
 template <class R, class F> void to_root(R &r, int32_t root, F &&nbytes, bool reduces) {
     const int32_t p = r.size();
-    r.together([&] {
-        for (int32_t k = 1; k < p; ++k)
-            r.round([&](int32_t i) {
-                const int32_t other = (root + k) % p;
-                return i == root    ? Step{-1, other, 0, reduces}
-                       : i == other ? Step{root, -1, nbytes(i, 1), false}
-                                    : Step{};
-            });
-    });
+    for (int32_t k = 1; k < p; ++k)
+        r.round([&](int32_t i) {
+            const int32_t other = other_member(reduces ? p - k : k, root);
+            return i == root ? Step{-1, other, 0, reduces} : i == other ? Step{root, -1, nbytes(i, 1), false} : Step{};
+        });
 }
 
 /* Member i begins with part i + ahead. */
@@ -449,7 +449,11 @@ constexpr Algorithm<R> kAlgorithms[] = {
     {ST_SIM_BARRIER, "dissemination", [](R &r) { dissemination(r); }},
     {ST_SIM_BARRIER, "recursive_doubling", [](R &r) { doubling(r, 0, false); }},
     {ST_SIM_BARRIER, "tree", [](R &r) { up(r, 0, nothing, false), down(r, 0, nothing); }},
-    {ST_SIM_BARRIER, "linear", [](R &r) { to_root(r, 0, nothing, false), from_root(r, 0, nothing); }},
+    {ST_SIM_BARRIER, "linear",
+     [](R &r) {
+         r.together([&] { to_root(r, 0, nothing, false); });
+         from_root(r, 0, nothing);
+     }},
     {ST_SIM_BCAST, "binomial", [](R &r) { down(r, r.root(), vector_size(r)); }},
     {ST_SIM_BCAST, "scatter_allgather",
      [](R &r) {
@@ -457,7 +461,7 @@ constexpr Algorithm<R> kAlgorithms[] = {
          ring(r, part_sizes(r, r.size()), r.size() - r.root(), false);
      }},
     {ST_SIM_BCAST, "chain", [](R &r) { chain(r, r.root(), false); }},
-    {ST_SIM_BCAST, "linear", [](R &r) { from_root(r, r.root(), vector_size(r)); }},
+    {ST_SIM_BCAST, "linear", [](R &r) { r.together([&] { from_root(r, r.root(), vector_size(r)); }); }},
     {ST_SIM_BCAST, "scatter_doubling",
      [](R &r) {
          down(r, r.root(), part_sizes(r, r.size()));
@@ -476,7 +480,11 @@ constexpr Algorithm<R> kAlgorithms[] = {
     {ST_SIM_ALLREDUCE, "rabenseifner", [](R &r) { rabenseifner_allreduce(r); }},
     {ST_SIM_ALLREDUCE, "ring",
      [](R &r) { ring(r, part_sizes(r, r.size()), 0, true), ring(r, part_sizes(r, r.size()), 1, false); }},
-    {ST_SIM_ALLREDUCE, "linear", [](R &r) { to_root(r, 0, vector_size(r), true), from_root(r, 0, vector_size(r)); }},
+    {ST_SIM_ALLREDUCE, "linear",
+     [](R &r) {
+         to_root(r, 0, vector_size(r), true);
+         r.together([&] { from_root(r, 0, vector_size(r)); });
+     }},
     {ST_SIM_ALLREDUCE, "reduce_bcast", [](R &r) { up(r, 0, vector_size(r), true), down(r, 0, vector_size(r)); }},
     {ST_SIM_GATHER, "binomial", [](R &r) { up(r, r.root(), block_sizes(r), false); }, kEqualSizes, "linear"},
     {ST_SIM_GATHER, "linear", [](R &r) { to_root(r, r.root(), block_sizes(r), false); }},

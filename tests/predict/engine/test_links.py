@@ -333,20 +333,26 @@ def collective(name: str, entries_ns: Sequence[int]) -> Trace:
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(["Alltoall", "Bcast", "Allreduce"]),
+    st.booleans(),
     st.sampled_from(TOPOLOGIES),
     st.lists(st.integers(0, 3000), min_size=NRANKS, max_size=NRANKS) | st.just([0] * NRANKS),
     st.booleans(),
     st.sampled_from([None, 100]),
 )
 def test_rounds_that_overlap_take_as_long_as_flows(
-    name: str, topology: NetworkTopology, entries_ns: list[int], interfaces: bool, limit: int | None
+    name: str,
+    linear: bool,
+    topology: NetworkTopology,
+    entries_ns: list[int],
+    interfaces: bool,
+    limit: int | None,
 ) -> None:
     network = Network((Segment(0, 200, 1.0, 0, 30, 40),), limit)
     platform = Platform(
         network=network,
         interface="rank" if interfaces else "unlimited",
         topology=topology,
-        collectives={"alltoall": (AlgorithmRule("pairwise"),)},
+        collectives={name.lower(): (AlgorithmRule("linear"),)} if linear else {},
     )
     trace = collective(name, entries_ns)
     assert times_ns(trace, platform, "loads") == pytest.approx(times_ns(trace, platform, "flows"), abs=0.1)
@@ -362,6 +368,43 @@ def test_all_to_alls_on_a_torus_are_slower_than_their_rounds() -> None:
     )
     trace = collective("Alltoall", [0] * NRANKS)
     assert max(times_ns(trace, platform, "loads")) == max(times_ns(trace, platform, "flows")) == 11500
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 3000), min_size=NRANKS, max_size=NRANKS) | st.just([0] * NRANKS),
+    st.sampled_from(["none", "flows"]),
+    st.booleans(),
+    st.sampled_from([None, 100]),
+)
+def test_linear_all_to_alls_send_all_messages_at_once(
+    entries_ns: list[int], network: str, interfaces: bool, limit: int | None
+) -> None:
+    platform = Platform(
+        network=Network((Segment(0, 200, 1.0, 0, 30, 40),), limit),
+        interface="rank" if interfaces else "unlimited",
+        topology=TREE,
+        collectives={"alltoall": (AlgorithmRule("linear"),)},
+    )
+    b = Builder(NRANKS)
+    calls = [
+        b.event("Wtime", repeat=on({rank: 1}), compute=Histogram.of(ns)) for rank, ns in enumerate(entries_ns)
+    ]
+    calls += [b.event("Irecv", source=To(Encoding.XOR, Vec(d)), **both(1000)) for d in range(1, NRANKS)]
+    calls += [b.event("Isend", dest=To(Encoding.XOR, Vec(d)), **both(1000)) for d in range(1, NRANKS)]
+    calls.append(b.event("Waitall", requests=tuple(range(2 * NRANKS - 2))[::-1]))
+    expected = times_ns(b.of(*calls, every=True), platform, network)
+    times = times_ns(collective("Alltoall", entries_ns), platform, network)
+    assert times == pytest.approx(expected, abs=0.1)
+
+
+@pytest.mark.parametrize("nranks", [300, 600])
+def test_all_messages_of_large_linear_all_to_alls_share_links(nranks: int) -> None:
+    platform = replace(PLATFORM, collectives={"alltoall": (AlgorithmRule("linear"),)})
+    b = Builder(nranks)
+    sizes = {"sendcount": 1000, "sendtype": BYTE, "recvcount": 1000, "recvtype": BYTE}
+    trace = b.of(b.event("Alltoall", **sizes, comm=Comm()))
+    assert times_ns(trace, platform, "loads") == [1000 + (nranks - 1) * 1000] * nranks
 
 
 def test_some_rounds_stand_for_those_of_a_long_call() -> None:
