@@ -34,7 +34,9 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "traces", nargs="*", help="traces of the same program and number of ranks, oldest first"
+        "traces",
+        nargs="*",
+        help="traces, oldest first; those on as many ranks as the last one count",
     )
     parser.add_argument(
         "--table", type=Path, metavar="CSV",
@@ -99,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         check_plot(args.plot)
     if args.report:
         check_output(args.report, "--report")
-    runs, efficiencies, phases = _runs(args)
+    runs, efficiencies, phases, other_sizes = _runs(args)
     runs = runs.selected(args.since, args.outlier)
     stage("testing")
     verdict = judge(runs, args.new, args.confidence, args.window or None, args.factors, args.min_change / 100)
@@ -110,6 +112,7 @@ def run(args: argparse.Namespace) -> int:
         "window_evolution": [factor.plain() for factor in evolution(runs, args.confidence, args.window or 1)],
         "phases": [row for row in phases if row["run"] in runs.names],
         "efficiency": [row for row in efficiencies if row["run"] in runs.names],
+        "other_sizes": other_sizes,
     }
     reporter = RegressReporter(data, in_ns=args.table is None)
     if args.plot:
@@ -123,8 +126,8 @@ def run(args: argparse.Namespace) -> int:
     return 1 if verdict.regressions else 0
 
 
-def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the table of runs, and efficiencies and phases of each where they are known."""
+def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    """Return runs, efficiencies and phases where they are known, and runs on other numbers of ranks."""
     from scalatrace.predict.regress import read_table
 
     if (args.table is None) == (not args.traces):
@@ -132,13 +135,13 @@ def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]], list[di
     if args.window < 0:
         raise UsageError(f"--window {args.window}: give a number of runs, or 0 for no windowed test")
     if args.table is not None:
-        return read_table(args.table), [], []
+        return read_table(args.table), [], [], []
     return _runs_of_traces(args.traces, args.by, args.min_share / 100, args.ranks)
 
 
 def _runs_of_traces(
     paths: list[str], by: str, min_share: float, target: int | None
-) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]]]:
+) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     from scalatrace.predict.regress import Runs
     from scalatrace.report.costs.efficiency import efficiency
     from scalatrace.report.costs.performance import plain_efficiency
@@ -146,14 +149,13 @@ def _runs_of_traces(
     from scalatrace.report.predictions.regress import KnownSites, time_factors
     from scalatrace.trace.threads import check_one_thread
 
-    rows, efficiencies, phases, nprocs, sites = [], [], [], 0, KnownSites()
+    rows, efficiencies, phases, other_sizes, sites = [], [], [], [], KnownSites()
+    nprocs = scalatrace.load(paths[-1]).nprocs
     for path in track(paths, "reading runs"):
         trace = scalatrace.load(path)
-        nprocs = nprocs or trace.nprocs
         if trace.nprocs != nprocs:
-            raise UsageError(
-                f"{path} has {trace.nprocs} ranks, {paths[0]} has {nprocs}: compare equal numbers"
-            )
+            other_sizes.append(path)
+            continue
         check_one_thread(trace, f"compare times of {path}")
         factors = time_factors(trace, by, sites)
         if not factors:
@@ -166,7 +168,9 @@ def _runs_of_traces(
             row["prediction"] = _predict_slowest(trace, target)
         if len(row) > 1:
             efficiencies.append(row)
-    return Runs.of(rows).gathered(min_share).ordered(), efficiencies, phases
+    if len(rows) == 1 and other_sizes:
+        raise UsageError(f"no run before {paths[-1]} has {nprocs} ranks: only equal numbers are compared")
+    return Runs.of(rows).gathered(min_share).ordered(), efficiencies, phases, other_sizes
 
 
 def _predict_slowest(trace: Trace, nranks: int) -> dict[str, Any] | None:

@@ -70,6 +70,10 @@ class RegressReporter:
         for line in self._overview():
             console.print(line, soft_wrap=True)
         self._efficiency(console)
+        if others := self.data.get("other_sizes"):
+            runs = "run is" if len(others) == 1 else "runs are"
+            text = f"{len(others)} {runs} on another number of ranks, and left out"
+            console.print(Text(text, style=DIM), soft_wrap=True)
         if text := phase_lines(self.data.get("phases", ())):
             console.print(Text(text, style=DIM), soft_wrap=True)
         for file in self.data.get("written", ()):

@@ -180,11 +180,24 @@ def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert "MNK" in regress(capsys, "--table", table, status=1).splitlines()[0]
 
 
+def test_runs_on_other_numbers_of_ranks_are_left_out(
+    capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path
+) -> None:
+    other = saved(tmp_path / "other.st", run_of(1, nprocs=4))
+    assert main(["regress", *map(str, history), "--json"]) == 0
+    alone = json.loads(capsys.readouterr().out)
+    assert main(["regress", str(other), *map(str, history), "--json"]) == 0
+    together = json.loads(capsys.readouterr().out)
+    assert together.pop("other_sizes") == [str(other)]
+    assert alone.pop("other_sizes") == []
+    assert together == alone
+
+
 def test_errors(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
     assert "--table" in regress(capsys, status=2)
     assert "at least 4" in regress(capsys, *history[:3], status=2)
     other = saved(tmp_path / "other.st", run_of(1, nprocs=4))
-    assert "has 4 ranks" in regress(capsys, *history, other, status=2)
+    assert "only equal numbers are compared" in regress(capsys, *history, other, status=2)
     assert "unknown format" in regress(capsys, *history, "--plot", "x.txt", status=2)
     assert "no such run" in regress(capsys, *history, "--outlier", "x", status=2)
     bare = saved(tmp_path / "bare.st", Trace(2, meta={}))
