@@ -243,6 +243,28 @@ def test_calls_of_the_time_line_answer(view_of: View, tmp_path: Path) -> None:
         clean(view)
 
 
+def test_the_time_line_is_searched_and_zoomed(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4))) as view:
+        box = view.page.locator("#timeline input[type=search]")
+        box.fill("send rank:2")
+        assert view.page.locator("#timeline .controls .dim").nth(2).inner_text() == "10 calls"
+        box.press("Enter")
+        assert view.text("#timeline .detail").startswith("rank 2: Send")
+        box.fill("ring.py:9")
+        assert view.page.locator("#timeline .controls .dim").nth(2).inner_text() == "4 calls"
+        box.fill("")
+        view.page.get_by_role("button", name="Show all", exact=True).click()
+        before = view.text("#timeline .controls .dim")
+        canvas = view.page.locator("#timeline canvas").bounding_box()
+        assert canvas is not None
+        view.page.mouse.move(canvas["x"] + 200, canvas["y"] + 8)
+        view.page.mouse.down()
+        view.page.mouse.move(canvas["x"] + 400, canvas["y"] + 8)
+        view.page.mouse.up()
+        assert view.text("#timeline .controls .dim") != before
+        clean(view)
+
+
 def test_histograms(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, recorded()["p2p"])) as view:
         assert view.page.locator("#histograms svg").count() == 4

@@ -24,7 +24,8 @@ class TimeLineView {
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
-        this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
+        h("input", { type: "search", placeholder: "Waitall, halo.py:129, rank:3", "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
+        this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" }), this.found = h("span", { class: "dim", "aria-live": "polite" })),
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
       this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
@@ -60,9 +61,19 @@ class TimeLineView {
       event.preventDefault();
       this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(event.offsetX));
     }, { passive: false });
-    this.canvas.addEventListener("mousedown", (event) => { down = { x: event.offsetX, from: this.from, to: this.to }; });
-    addEventListener("mouseup", () => { down = null; });
+    // Dragging moves; on the axis, or with Shift, it selects what to zoom to.
+    this.canvas.addEventListener("mousedown", (event) => { down = { x: event.offsetX, from: this.from, to: this.to, selects: event.shiftKey || event.offsetY < LANE_TOP }; });
+    addEventListener("mouseup", () => {
+      if (down && down.selects && this.selected && this.selected[1] - this.selected[0] > 10) [this.from, this.to] = this.selected;
+      down = this.selected = null;
+      this.draw();
+    });
     this.canvas.addEventListener("mousemove", (event) => {
+      if (down && down.selects) {
+        this.selected = [down.x, event.offsetX].sort((a, b) => a - b).map((x) => this.timeAt(Math.max(x, LABEL)));
+        this.draw();
+        return;
+      }
       if (down) {
         const shift = (down.x - event.offsetX) / this.width * (down.to - down.from);
         this.from = down.from + shift;
@@ -109,6 +120,28 @@ class TimeLineView {
     }
     this.draw();
     this.detail.textContent = this.describe(line, bar).replaceAll("\n", "; ");
+  }
+
+  // Words of a search: parts of an operation or call site, and ranks. All must hold for a call.
+  search(text) {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const ranks = words.filter((word) => word.startsWith("rank:")).map((word) => word.slice(5)), parts = words.filter((word) => !word.startsWith("rank:"));
+    const places = this.data.places.map(([op, , site]) => parts.every((part) => `${op} ${site}`.toLowerCase().includes(part)));
+    this.matches = words.length ? (line, bar) => places[bar[PLACE]] && ranks.every((rank) => rank === String(this.lines[line].rank)) : null;
+    const count = this.matches ? this.lines.reduce((sum, line, i) => sum + line.bars.filter((bar) => this.matches(i, bar)).length, 0) : 0;
+    this.found.textContent = words.length ? `${number(count)} ${count === 1 ? "call" : "calls"}` : "";
+    this.draw();
+  }
+
+  // Go to the next call that the search has, in this line and then in those below.
+  next() {
+    if (!this.matches) return;
+    const [line, bar] = this.chosen;
+    for (let step = 0; step <= this.lines.length; step++) {
+      const at = (line + step) % this.lines.length, from = step ? 0 : bar + 1;
+      const hit = this.lines[at].bars.findIndex((one, i) => i >= from && this.matches(at, one));
+      if (hit >= 0) { this.choose(at, hit); return; }
+    }
   }
 
   all() { this.from = this.first; this.to = this.last; this.draw(); }
@@ -199,7 +232,9 @@ class TimeLineView {
         const left = this.x(bar[START]), right = this.x(bar[START] + bar[LENGTH]);
         if (right < LABEL || left > wide) return;
         pen.fillStyle = colors[bar[PLACE]];
+        pen.globalAlpha = this.matches && !this.matches(i, bar) ? 0.15 : 1;
         pen.fillRect(left, top + 3, Math.max(1.5, right - left), this.lane - 6);
+        pen.globalAlpha = 1;
         if (this.chosen[0] === i && this.chosen[1] === j) {
           pen.strokeStyle = color("text");
           pen.lineWidth = 2;
@@ -210,6 +245,12 @@ class TimeLineView {
     });
     this.arrows(pen);
     this.names(pen, wide);
+    if (this.selected) {
+      pen.fillStyle = color("accent");
+      pen.globalAlpha = 0.2;
+      pen.fillRect(this.x(this.selected[0]), 0, this.x(this.selected[1]) - this.x(this.selected[0]), high);
+      pen.globalAlpha = 1;
+    }
     const here = this.last - this.first;
     const part = this.data.timed && here < 0.95 * this.runTime ? ` in this page; the run takes ${duration(this.runTime)}` : "";
     this.span.textContent = `shown: ${duration(this.to - this.from)} of ${duration(here)}${part}`;
