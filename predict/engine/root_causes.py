@@ -32,7 +32,7 @@ IDEAL = Platform(name="a network that takes no time", interface="unlimited", net
 
 MAX_CALLS, MAX_FOLLOWED_RANKS = 500_000, 1 << 14
 """Calls of a trace whose waits are followed, and its ranks."""
-MAX_RANKS, MAX_SIMULATED = 1 << 16, 20_000_000
+MAX_RANKS, MAX_SIMULATED = 1 << 16, 4_000_000
 """Ranks of a trace that is simulated, and calls that are simulated one by one."""
 MAX_PAIRS = 64
 """Pairs of ranks that are kept."""

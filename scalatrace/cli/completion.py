@@ -22,7 +22,7 @@ SHELLS = ("bash", "zsh", "tcsh")
 FOLDERS = {"FOLDER", "DIR"}
 FILES = {"FILE", "TRACE", "CSV", "TOML", "STX", "PATH", "FILE.c"}
 """What arguments that are completed by paths have as metavar, or as name of a positional argument."""
-FILE_ARGUMENTS = {"trace", "traces", "other", "left", "right", "formulas", "text", "source", "file", "files"}
+FILE_ARGUMENTS = {"trace", "traces", "others", "left", "right", "formulas", "text", "source", "file", "files"}
 FOLDER_ARGUMENTS = {"parts", "logs"}
 
 

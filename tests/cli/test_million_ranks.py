@@ -53,6 +53,7 @@ def test_info(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert performance["run_time_ns"] == pytest.approx(LATER_NS / NPROCS + STEPS * 4 * CALL_NS, rel=EXACTLY)
 
 
+@pytest.mark.slow
 def test_variability(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     data = result(capsys, "variability", path, "--ranks", "2000000")
     assert all(row["median_ns"] > LATER_NS / NPROCS for row in data["predictions"])

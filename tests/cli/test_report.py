@@ -83,7 +83,6 @@ def test_no_source(tmp_path: Path, traces: tuple[str, str]) -> None:
         (["a.st", "-o", "none/x.html"], "-o none/x.html: there is no folder"),
         (["none.st"], "none.st: cannot read: No such file or directory"),
         (["a.st", "--model", "a.st"], "a.st: a trace, not formulas"),
-        (["a.st", "b.st", "c.st"], "unexpected argument 'c.st'"),
     ],
 )
 def test_mistakes(

@@ -46,6 +46,7 @@ def refusal(traces: list[Trace], dims: Place, dims_of: list[Place], **params: in
     return caught.value
 
 
+@pytest.mark.slow
 def test_what_was_given_is_not_asked_for_again() -> None:
     """Sizes of a datatype follow from its description, also where two runs differ in n only."""
     dims_of = [*PLANES, (3, 3)]
@@ -79,6 +80,7 @@ def sweeps(rank: Rank) -> list[IssuedCall]:
     return [*made * 3, call("Barrier", 30, comm="world")]
 
 
+@pytest.mark.slow
 def test_nodes_of_a_call_site_decide_together() -> None:
     grids = [(4, 3), (5, 4), (6, 5), (7, 6)]
     made = extrap.extrapolate([trace_of(sweeps, dims, 100) for dims in grids], 56, dims_of=grids)

@@ -123,6 +123,7 @@ def test_formulas_are_shown_and_make_programs(
         assert main([*command, str(tmp_path / "kept.st")]) == 0
 
 
+@pytest.mark.slow
 def test_one_of_a_million_ranks_with_values_of_their_own(tmp_path: Path) -> None:
     traces = [trace_of(tagged, dims) for dims in PLANES]
     big = extrap.extrapolate(traces, 1 << 20).trace

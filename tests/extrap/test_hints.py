@@ -24,6 +24,7 @@ def by_the_longer_side(rank: Rank) -> list[IssuedCall]:
     ]
 
 
+@pytest.mark.slow
 def test_traces_of_one_shape_follow_rules() -> None:
     grids = [(3, 3), (4, 3), (4, 4), (5, 4), (5, 5), (3, 5)]
     given = [trace_of(by_the_longer_side, dims) for dims in grids]
@@ -108,6 +109,7 @@ def blocks(rank: Rank) -> list[IssuedCall]:
     return [*rows, *columns, call("Waitall", 5, requests=tuple(range(len(rows + columns)))[::-1])]
 
 
+@pytest.mark.slow
 def test_another_problem_size_decides() -> None:
     grids = [(2, 2), (2, 3), (3, 3), (3, 4), (4, 4)]
     given = [trace_of(blocks, dims, 48) for dims in grids]

@@ -17,6 +17,7 @@ from support.grids import collectors, halo, rows_and_columns, trace_of
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
 
 
+@pytest.mark.slow
 def test_one_rank_of_a_million_is_walked() -> None:
     traces = [trace_of(halo(False), dims) for dims in PLANES]
     big = extrap.extrapolate(traces, 1 << 20).trace

@@ -49,6 +49,7 @@ def traces(n: int) -> list[Trace]:
     return [trace_of(solver(), dims, n) for dims in GRIDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [(5, 4), pytest.param((6, 5), marks=pytest.mark.slow)])
 def test_calls_of_one_site_are_told_apart(target: tuple[int, int]) -> None:
     made = extrap.extrapolate(traces(61), target[0] * target[1], target, {"n": 61}, dims_of=GRIDS)

@@ -85,12 +85,14 @@ def test_faces_one_side_of_which_one_trace_shows() -> None:
         predicts(exchange(ends), SPACES, (4, 3, 3))
 
 
+@pytest.mark.slow
 @settings(max_examples=6, deadline=None)
 @given(st.lists(st.sampled_from([(0, 1), (0, -1), (1, 0), (-1, 0)]), min_size=2, unique=True), st.booleans())
 def test_neighbours_along_any_directions(directions: list[Place], persistent: bool) -> None:
     predicts(exchange(directions, persistent), PLANES, (6, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", [prefix_sums, cyclic_reduction])
 @pytest.mark.parametrize("size", [12, 20])
 def test_stages_with_partners_that_may_be_missing(body: Body, size: int) -> None:

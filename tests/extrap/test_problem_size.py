@@ -42,6 +42,7 @@ def traces(body: Body) -> list[Trace]:
     return [trace_of(body, dims) for dims in GRIDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "factor", "constant", "larger_last"),
     [
@@ -73,6 +74,7 @@ def test_remainder_of_one_may_belong_to_the_last_block() -> None:
     assert diff(even.trace, trace_of(body, (8, 6)), ["times"]) == []
 
 
+@pytest.mark.slow
 def test_size_that_all_traces_divide_is_not_found() -> None:
     """60 points on 3, 4 and 5 columns: 12 or 7200 may as well be divided; 7 does not divide 60."""
     given = traces(borders(60, 7, 9))
@@ -103,6 +105,7 @@ def test_blocks_of_one_call_site_tell_a_size() -> None:
     assert diff(made.trace, trace_of(body, (11,)), ["times"]) == []
 
 
+@pytest.mark.slow
 def test_size_along_one_dimension_is_not_that_along_the_other() -> None:
     """47 points along the first dimension and 46 along the second: both give the counts on few columns."""
 

@@ -114,6 +114,7 @@ def test_unconfirmed_formulas_can_be_accepted(tmp_path: Path, capsys: pytest.Cap
     assert "extrapolated by unconfirmed formulas" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_unconfirmed_formulas_are_not_taken_where_others_are_confirmed() -> None:
     """A count that nothing confirms, beside neighbours on a torus."""
     planes = [(2, 2), (2, 4), (4, 4)]
@@ -146,6 +147,7 @@ def test_error_names_the_size_that_decides() -> None:
         assert extrapolate([trace_of(rounds, dims) for dims in extended], 16, dims_of=extended, check=False)
 
 
+@pytest.mark.slow
 def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert suggest_recordings(_traces(), LINES, 9) == ("", [])
     assert [run.grid.nprocs for run in suggest_recordings(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]

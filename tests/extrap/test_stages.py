@@ -125,6 +125,7 @@ def test_powers_of_two_do_not_show_other_sizes(body: Callable[[Rank], list[Issue
         extrapolate([trace_of(body, dims) for dims in powers], 24, (24,), dims_of=powers)
 
 
+@pytest.mark.slow
 def test_trees_in_rows() -> None:
     """Each row has a tree of its own, over its 3 to 5 ranks."""
 

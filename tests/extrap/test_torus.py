@@ -27,6 +27,7 @@ def torus(rank: Rank) -> list[IssuedCall]:
     return [*calls, call("Waitall", 3, requests=tuple(range(len(calls))))] * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grids", "target"), CASES)
 def test_neighbours_of_one_call_site(grids: list[tuple[int, ...]], target: tuple[int, ...]) -> None:
     nprocs = len(trace_of(torus, target).ranks)

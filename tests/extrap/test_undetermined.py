@@ -100,6 +100,7 @@ def slabs(rank: Rank) -> list[IssuedCall]:
     return [call("Bcast", 1, count=(n // x) * (n // x) * (n // y), root=0, comm="world"), *halo(True)(rank)]
 
 
+@pytest.mark.slow
 def test_a_line_through_three_values_of_a_product() -> None:
     grids = [(2, 2), (3, 2), (4, 3)]
     given = [trace_of(slabs, dims, 48) for dims in grids]
@@ -126,6 +127,7 @@ def red_and_black(rank: Rank) -> list[IssuedCall]:
     return made * 5
 
 
+@pytest.mark.slow
 def test_chessboards() -> None:
     grids = [(3, 2), (3, 3), (4, 3), (4, 4), (5, 4)]
     given = [trace_of(red_and_black, dims) for dims in grids]
@@ -203,6 +205,7 @@ def halo_of_pairs(rank: Rank) -> list[IssuedCall]:
     return made * 2
 
 
+@pytest.mark.slow
 def test_sizes_of_predefined_types_are_known() -> None:
     """An inner column is on grids with Y = 3 only: 8 bytes may not be Y+5 there."""
     grids = [(2, 2), (3, 2), (4, 2), (3, 3), (4, 3)]

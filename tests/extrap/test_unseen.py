@@ -21,6 +21,7 @@ def test_distance_to_the_next_row_is_that_of_the_grid() -> None:
     assert diff(made.trace, trace_of(body, (7, 5)), ["times"]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "count", ["Y", "7", *(pytest.param(text, marks=pytest.mark.slow) for text in ("2*Y", "Y+1"))]
 )

@@ -36,6 +36,7 @@ def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     assert all(re.search(rf"^{name} +[1-9]", run.stdout, re.MULTILINE) for name in TARGETS), run.stdout
 
 
+@pytest.mark.slow
 def test_inputs_that_failed_once() -> None:
     run = fuzzer("--run", *map(str, sorted(CORPUS.glob("*/found/*"))))
     assert run.returncode == 0, run.stdout + run.stderr

@@ -103,6 +103,7 @@ def test_both_engines_wait_as_long(openmpi: Mpi, tmp_path: Path) -> None:
         assert compiled["wall_s"] >= compiled["computed_s"]
 
 
+@pytest.mark.slow
 @pytest.mark.mpi
 def test_drawn_times_follow_the_seed(openmpi: Mpi, tmp_path: Path) -> None:
     trace = barriers(tmp_path / "a.st", 300, FEW_US)

@@ -9,6 +9,8 @@ namespace sim {
 
 namespace {
 
+constexpr int32_t kMaxGrown = 256;
+
 constexpr int64_t kNone = INT64_MIN;
 
 bool never_runs(const st_sim_field &f, int32_t r) {
@@ -171,6 +173,12 @@ void Steady::compare(Loop &loop) {
     });
     const bool comparable =
         loop.has_state && loop.shape == shape && loop.state.size() == count && loop.left + 1 == loop.left_before;
+    loop.ngrown = loop.has_state && count > loop.state.size() ? loop.ngrown + 1 : 0;
+    if (loop.ngrown > kMaxGrown) { /* comparing what only grows would take as long as all iterations before */
+        forget(loop);
+        loop.given_up = true;
+        return;
+    }
     if (comparable) {
         const bool same = loop.has_growth && growth == loop.growth;
         if (same && loop.checked && !loop.violated) {

@@ -51,6 +51,7 @@ class Steady {
         std::vector<st_sim_sum> nodes;     /* accounts before that iteration */
         std::vector<int64_t> by_rank;
         uint64_t shape = 0; /* of the state */
+        int32_t ngrown = 0; /* successive iterations that left more messages or requests than the one before */
         bool has_state = false, has_growth = false, checked = false, violated = false, given_up = false;
     };
 

@@ -88,7 +88,7 @@ class PerformanceReporter:
         self._costliest(console, comm)
 
     def _per_rank(self, console: Console) -> None:
-        if self.spreads:
+        if any(spread.most for spread in self.spreads):
             console.print(text_table(PER_RANK, (spread.row() for spread in self.spreads)))
 
     def _waiting(self, comm: float) -> Iterator[str]:

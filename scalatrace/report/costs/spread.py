@@ -102,7 +102,7 @@ def spreads(trace: Trace, times: Efficiency | None) -> list[RankSpread]:
 
 def _exact_spreads(trace: Trace) -> Iterator[RankSpread]:
     """Yield the bytes sent and the calls; nothing where it takes long to count them."""
-    if not trace.nodes or trace.nprocs > MAX_RANKS or takes_long(trace.nodes):
+    if not len(trace.ranks) or trace.nprocs > MAX_RANKS or takes_long(trace.nodes):
         return
     where = ranks_in(trace.ranks)
     if not summarised(trace, byte_parameters) and (sent := _sum_bytes(trace)) is not None and sent.any():
