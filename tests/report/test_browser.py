@@ -128,7 +128,7 @@ def test_tree(view_of: View, tmp_path: Path) -> None:
 )
 def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
     with view_of(made(tmp_path, ring(4))) as view:
-        view.page.get_by_role("searchbox").fill(text)
+        view.page.get_by_role("searchbox", name="Search the program").fill(text)
         assert view.page.locator("#program .row.hit").count() == count
         shown = view.text("#program .controls .dim")
         assert shown.split(":")[0] == f"{count} found"
@@ -136,13 +136,16 @@ def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
         rows = view.page.locator("#program .row")
         shown_rows = rows.locator("visible=true").count()
         assert (count <= shown_rows <= count + 2) if count else shown_rows == 0
-        view.page.get_by_role("searchbox").fill("")
+        view.page.get_by_role("searchbox", name="Search the program").fill("")
         assert rows.locator("visible=true").count() == rows.count()
 
 
 def test_buttons_during_a_search(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, ring(4))) as view:
-        search, rows = view.page.get_by_role("searchbox"), view.page.locator("#program .row")
+        search, rows = (
+            view.page.get_by_role("searchbox", name="Search the program"),
+            view.page.locator("#program .row"),
+        )
         search.fill("send")
         view.page.get_by_role("button", name="Close all").first.click()
         view.page.get_by_role("button", name="Open all").first.click()
@@ -158,7 +161,7 @@ def test_search_of_ranks_in_notation(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, million_stencil(8))) as view:
         found = {}
         for rank in (0, 7, 9, 63):
-            view.page.get_by_role("searchbox").fill(f"rank:{rank}")
+            view.page.get_by_role("searchbox", name="Search the program").fill(f"rank:{rank}")
             found[rank] = view.page.locator("#program .row.hit").count()
         assert found == {0: 3, 7: 3, 9: 5, 63: 3}  # sends, and the barrier
 
@@ -511,7 +514,7 @@ def test_rows_of_little_time_are_hidden_at_first(view_of: View, tmp_path: Path) 
         button.click()
         assert shown_rows(view) == 74
         view.page.get_by_role("button", name="Hide 70 rows").click()
-        search = view.page.locator("input[type=search]")
+        search = view.page.locator("#program input[type=search]")
         search.fill("Comm_rank")
         assert shown_rows(view) == 71
         search.fill("")
@@ -538,7 +541,7 @@ def test_calls_with_one_site_have_callers(view_of: View, tmp_path: Path) -> None
 
 def test_searches_have_an_example(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, flat(2))) as view:
-        search = view.page.locator("input[type=search]")
+        search = view.page.locator("#program input[type=search]")
         assert search.get_attribute("placeholder") == "Barrier, sync.c, rank:0"
 
 
