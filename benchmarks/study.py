@@ -110,7 +110,7 @@ def _argument(name: str, default: Any) -> dict[str, Any]:
     if default is Path:
         return {**words, "type": Path, "default": None}
     if isinstance(default, list):
-        empty = str if name in ("only", "to", "inputs") else int
+        empty = str if name in ("only", "to", "inputs", "mpi") else int
         return {**words, "nargs": "+", "type": type(default[0]) if default else empty}
     return {**words, "type": str if default is None else type(default)}
 
