@@ -67,7 +67,7 @@ def _off(times: Sequence[CollectiveTime]) -> str:
 
 def _rows(names: Sequence[str], ranks: Sequence[int]) -> Iterator[Row]:
     for name, mpi in installed().items():
-        if not names or name in names:
+        if mpi.python and (not names or name in names):
             for nranks in ranks:
                 yield from _measured(mpi, nranks)
 
