@@ -150,10 +150,10 @@ def _runs_of_traces(
     from scalatrace.trace.threads import check_one_thread
 
     rows, efficiencies, phases, other_sizes, sites = [], [], [], [], KnownSites()
-    nprocs = scalatrace.load(paths[-1]).nprocs
-    for path in track(paths, "reading runs"):
-        trace = scalatrace.load(path)
-        if trace.nprocs != nprocs:
+    last = scalatrace.load(paths[-1])
+    for i, path in enumerate(track(paths, "reading runs"), 1):
+        trace = last if i == len(paths) else scalatrace.load(path)
+        if trace.nprocs != last.nprocs:
             other_sizes.append(path)
             continue
         check_one_thread(trace, f"compare times of {path}")
@@ -169,7 +169,9 @@ def _runs_of_traces(
         if len(row) > 1:
             efficiencies.append(row)
     if len(rows) == 1 and other_sizes:
-        raise UsageError(f"no run before {paths[-1]} has {nprocs} ranks: only equal numbers are compared")
+        raise UsageError(
+            f"no run before {paths[-1]} has {last.nprocs} ranks: only equal numbers are compared"
+        )
     return Runs.of(rows).gathered(min_share).ordered(), efficiencies, phases, other_sizes
 
 

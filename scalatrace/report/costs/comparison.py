@@ -36,7 +36,7 @@ MIN_SHARE = 0.01
 
 MAX_EQUAL = 0.01
 """Difference of times, as a part of the longer one, up to which neither trace is called slower."""
-MAX_CAUSES, MOST = 3, 0.8
+MAX_CAUSES, MIN_NAMED_SHARE = 3, 0.8
 """Differences that the sentence names, and the part of the whole one from which on these are enough."""
 
 COMPUTATION = "computation"
@@ -147,7 +147,7 @@ class ComparisonReporter:
                 continue
             causes.append(f"{coarse_duration(ns)} {row['time']} {row['place']}".rstrip())
             named += ns
-            if len(causes) == MAX_CAUSES or named >= MOST * abs(b - a):
+            if len(causes) == MAX_CAUSES or named >= MIN_NAMED_SHARE * abs(b - a):
                 break
         times = f"{coarse_duration(b)} per rank, {coarse_duration(a)} before"
         why = f": {'; '.join(causes)}" if causes else ""

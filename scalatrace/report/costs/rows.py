@@ -16,7 +16,7 @@ import numpy as np
 
 from scalatrace.report.columns import AMOUNTS
 from scalatrace.trace.exchange.buffer_memory import memory_of
-from scalatrace.trace.model.callsite import Stack, callers
+from scalatrace.trace.model.callsite import Stack, callers, short_frame
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
@@ -28,7 +28,8 @@ from scalatrace.trace.values.quantiles import pooled_quantile
 
 __all__ = [
     "JOIN", "KEYS", "NO_STACK", "RANK", "CostRow", "by_node", "by_rank", "distinct_sites",
-    "histogram_of", "key_of", "rank_totals", "rows_of", "site_of", "timed_by_node", "whole_time",
+    "histogram_of", "key_of", "rank_totals", "rows_of", "short_site_text", "site_of", "timed_by_node",
+    "whole_time",
 ]  # fmt: skip
 
 MAX_RANKS = 1 << 22
@@ -137,6 +138,11 @@ NO_STACK = "(no call stack)"
 def site_of(stack: Stack, frames: int = 1) -> str:
     """Return a call site: the innermost frames outside the communication layer."""
     return JOIN.join(callers(stack, frames)) or NO_STACK
+
+
+def short_site_text(frames: str) -> str:
+    """Return frames that are joined by JOIN without their directories; "" of none."""
+    return JOIN.join(map(short_frame, frames.split(JOIN))) if frames else ""
 
 
 def distinct_sites(calls: Sequence[tuple[str, Stack]], frames: int = 1, max_frames: int = 6) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from scalatrace.report.costs.rows import JOIN
+from scalatrace.report.costs.rows import short_site_text
 from scalatrace.report.style import (
     cell,
     coarse_duration,
@@ -51,5 +51,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "change": _or_dash(lambda share: f"{share:+.2%}"),
     "figure": _or_dash(lambda value: f"{value:.5g}"),
     "line": _without_function,
-    "site": lambda frames: JOIN.join(map(short_frame, frames.split(JOIN))) if frames else "",
+    "site": short_site_text,
 }

@@ -97,7 +97,7 @@ def scaling_page(scaling: Scaling) -> str:
     """Return the page."""
     data = {"efficiencies": scaling.efficiencies, "growth": [asdict(row) for row in scaling.growth[:8]],
             "ranks": [run.nranks for run in scaling.runs], "weak": scaling.kind.name == "weak"}  # fmt: skip
-    return rendered("scaling.html", SCRIPTS, data, {"s": asdict(scaling), "names": NAMES})
+    return rendered("scaling.html", SCRIPTS, data, {"s": asdict(scaling)})
 
 
 def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None]], kind: ScalingKind) -> str:

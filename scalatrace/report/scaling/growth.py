@@ -36,7 +36,7 @@ class PredictedTime:
 
     Attributes:
         high_ns: None: the runs set no limit.
-        vague: the interval says more than the time.
+        vague: the interval is too wide for the time to be stated.
     """
 
     nranks: int

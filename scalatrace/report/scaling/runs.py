@@ -162,7 +162,7 @@ class ScalingKind:
 
     Attributes:
         name: "strong", "weak", or "" if neither is clear.
-        reason: what says so.
+        reason: the evidence, as text.
     """
 
     name: str

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scalatrace.report.costs.efficiency import TimeParts, time_parts
-from scalatrace.report.costs.rows import distinct_sites
+from scalatrace.report.costs.rows import distinct_sites, short_site_text
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.style import coarse_duration, coarse_percent, number
-from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import thread_count
 
@@ -188,14 +187,10 @@ def _who(late: Sequence[LateRank]) -> str:
             break
     share = sum(each.share for each in named)
     place, first = late[0].places[0], f"rank {number(late[0].rank)}"
-    where = f"its computation before {place.op} {_short(place.site)}"
+    where = f"its computation before {place.op} {short_site_text(place.site)}"
     if share < MIN_NAMED_SHARE:
         return f"The waiting is spread; {first} causes most, {coarse_percent(late[0].share)}: {where}"
     if len(named) == 1:
         return f"Ranks wait mostly for {first} ({coarse_percent(share)}): {where}"
     ranks = ", ".join(number(each.rank) for each in named)
     return f"Ranks wait mostly for ranks {ranks} ({coarse_percent(share)}); for {first}: {where}"
-
-
-def _short(site: str) -> str:
-    return " < ".join(short_frame(frame) for frame in site.split(" < "))
