@@ -82,13 +82,13 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
         ranks_[r].stack.push_back({0, nfirst, 0, 1, -1, 1});
         resume(r);
     }
-    if (program.nstreams) threads_.resize(nranks);
+    if (program.nstreams) threads_.resize(nranks), thread_of_.resize(ranks_.size());
     for (int32_t i = 0; i < program.nstreams; ++i) {
         const st_sim_stream &stream = program.streams[i];
         const int32_t r = program.nranks + i;
         ranks_[r].home = stream.rank;
         ranks_[r].clock.rank = r;
-        ranks_[r].thread = stream.thread;
+        thread_of_[r].number = stream.thread;
         ranks_[r].stack.push_back({stream.first, stream.end, stream.first, 1, -1, 1});
         processes_[{stream.rank, stream.thread}] = r;
         std::vector<int32_t> &threads = threads_[stream.rank];
@@ -240,11 +240,11 @@ int64_t Engine::field(const st_sim_field &f, int32_t r) const {
 }
 
 /* The least time per byte of the current call's message, ps: its links are shared. */
-double Engine::link_per_byte(int32_t r, const st_sim_node &node) const {
+float Engine::link_per_byte(int32_t r, const st_sim_node &node) const {
     if (!node.link_per_byte) return 0;
     const auto n = static_cast<uint32_t>(node.nlinked);
     const size_t execution = n > 1 ? executions_[ranks_[r].node][home(r)] % n : 0;
-    return static_cast<double>(node.link_per_byte[execution * static_cast<size_t>(program_.nranks) + home(r)]);
+    return node.link_per_byte[execution * static_cast<size_t>(program_.nranks) + home(r)];
 }
 
 int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
@@ -327,7 +327,7 @@ bool Engine::call(int32_t r) {
     ++rank.calls;
     rank.pred = node.own_pred;
     if (!executions_[at].empty()) ++executions_[at][home(r)];
-    add(result_.calls[at], 1);
+    add(result_.calls[at], int64_t{1});
     if (++result_.executed % kProgressCalls == 0 && progress_ && progress_(result_.executed))
         throw TraceError("interrupted");
     return true;
@@ -454,9 +454,14 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
 void Engine::receive_all(int32_t r) {
     Rank &rank = ranks_[r];
     std::vector<int32_t> &waiting = rank.waiting;
-    if (waiting.size() > 1) /* messages are received as they arrive */
-        std::stable_sort(waiting.begin(), waiting.end(),
-                         [&](int32_t a, int32_t b) { return arrival_ps(requests_[a]) < arrival_ps(requests_[b]); });
+    if (waiting.size() > 1) { /* messages are received as they arrive */
+        arrivals_.clear();
+        for (size_t i = 0; i < waiting.size(); ++i)
+            arrivals_.emplace_back(arrival_ps(requests_[waiting[i]]), static_cast<int32_t>(i));
+        std::sort(arrivals_.begin(), arrivals_.end());
+        for (auto &[arrival, place] : arrivals_) place = waiting[place];
+        for (size_t i = 0; i < waiting.size(); ++i) waiting[i] = arrivals_[i].second;
+    }
     int64_t parts[ST_SIM_PARTS] = {};
     for (const int32_t i : waiting) {
         const Request &request = requests_[i];
@@ -473,6 +478,7 @@ void Engine::receive_all(int32_t r) {
         }
     }
     for (int part = ST_SIM_TRANSFER; part < ST_SIM_PARTS; ++part) {
+        if (!parts[part]) continue;
         add(result_.by_node[rank.node * ST_SIM_PARTS + part], parts[part]);
         result_.by_rank[home(r) * ST_SIM_PARTS + part] += parts[part];
     }
@@ -482,13 +488,13 @@ void Engine::receive_all(int32_t r) {
 
 int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &node) {
     Rank &rank = ranks_[r];
-    const int32_t at = requests_.add({});
+    const int32_t at = requests_.add();
     if (path_) {
         origins_.resize(std::max(origins_.size(), static_cast<size_t>(at) + 1));
         origins_[at] = {{r, rank.calls, rank.clock.t}, {}};
     }
     Request &request = requests_[at];
-    request.owner = request.creator = r;
+    request.owner = r;
     request.kind = kind;
     request.node = rank.node;
     request.persistent = node.flags & ST_SIM_PERSISTENT;
@@ -501,6 +507,10 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     if (kind == Request::kRecv && node.op == ST_SIM_SENDRECV) {
         request.to.peer = static_cast<int32_t>(field(node.peer2, r));
         request.to.tag = static_cast<int32_t>(field(node.tag2, r));
+    }
+    if (!threads_.empty()) {
+        creations_.resize(std::max(creations_.size(), static_cast<size_t>(at) + 1));
+        creations_[at] = {r, 0};
     }
     if (choices_) ask(r, at);
     return at;
@@ -610,7 +620,7 @@ void Engine::end_listed(int32_t r) {
 void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) {
     const std::vector<int32_t> &live = ranks_[r].live;
     if (age >= kOfStream) {
-        if (const int32_t request = named(r, age, ranks_[r].next); request >= 0) into.push_back(request);
+        if (const int32_t request = named(r, age, thread_of_[r].next); request >= 0) into.push_back(request);
     } else if (age >= 0 && age < static_cast<int64_t>(live.size()))
         into.push_back(live[live.size() - 1 - static_cast<size_t>(age)]);
 }
@@ -655,7 +665,7 @@ int32_t Engine::named(int32_t r, int64_t name, std::map<int32_t, int64_t> &next)
     if (creator < 0) return -1;
     const int64_t ordinal = next[creator] + name % kOfStream - kOfStream / 2;
     next[creator] = ordinal + 1;
-    const Rank &other = ranks_[creator];
+    const Thread &other = thread_of_[creator];
     const int64_t at = ordinal - other.nforgotten;
     return at >= 0 && at < static_cast<int64_t>(other.made.size()) ? other.made[static_cast<size_t>(at)] : -1;
 }
@@ -668,12 +678,13 @@ bool Engine::has_requests(int32_t r, const st_sim_node &node) const {
     std::map<int32_t, int64_t> next;
     each_name(r, node, [&](int64_t name, bool) {
         if (name < kOfStream) return;
-        if (next.empty()) next = ranks_[r].next;
+        if (next.empty()) next = thread_of_[r].next;
         const int32_t creator = process_of(home(r), name / kOfStream - 1);
         if (creator < 0) return;
         named(r, name, next);
-        const Rank &other = ranks_[creator];
-        all = all && (other.finished || next[creator] <= other.nforgotten + static_cast<int64_t>(other.made.size()));
+        const Thread &other = thread_of_[creator];
+        all = all &&
+              (ranks_[creator].finished || next[creator] <= other.nforgotten + static_cast<int64_t>(other.made.size()));
     });
     return all;
 }
@@ -687,27 +698,27 @@ Engine::Turn *Engine::turn_of(int32_t r, const st_sim_node &node) {
 
 /* Find the orders of uses of the objects that the call names. */
 void Engine::list_uses(int32_t r, const st_sim_node &node) {
-    Rank &rank = ranks_[r];
-    rank.in_use.clear();
+    Thread &thread = thread_of_[r];
+    thread.in_use.clear();
     if (uses_.empty()) return;
     const auto use = [&](int64_t kind, int64_t name, int64_t number) {
         const auto at = uses_.find({home(r), kind, name, number});
-        if (at != uses_.end()) rank.in_use.push_back(&at->second);
+        if (at != uses_.end()) thread.in_use.push_back(&at->second);
     };
     if (node.flags & (ST_SIM_OF_WINDOW | ST_SIM_OF_FILE))
         use(node.flags & ST_SIM_OF_WINDOW ? ST_SIM_WINDOW : ST_SIM_FILE, field(node.turn, r), field(node.object, r));
     if (!(node.op >= ST_SIM_WAIT && node.op <= ST_SIM_FREE) && node.op != ST_SIM_CANCEL && node.op != ST_SIM_NAME)
         return;
-    std::map<int32_t, int64_t> next = rank.next;
+    const std::vector<int32_t> &live = ranks_[r].live;
+    std::map<int32_t, int64_t> next = thread.next;
     each_name(r, node, [&](int64_t name, bool) {
         if (name >= kOfStream) {
             const int32_t creator = process_of(home(r), name / kOfStream - 1);
             if (creator < 0) return;
             named(r, name, next);
-            use(ST_SIM_REQUEST, ranks_[creator].thread, next[creator] - 1);
-        } else if (name >= 0 && name < static_cast<int64_t>(rank.live.size()))
-            use(ST_SIM_REQUEST, rank.thread,
-                requests_[rank.live[rank.live.size() - 1 - static_cast<size_t>(name)]].ordinal);
+            use(ST_SIM_REQUEST, thread_of_[creator].number, next[creator] - 1);
+        } else if (name >= 0 && name < static_cast<int64_t>(live.size()))
+            use(ST_SIM_REQUEST, thread.number, creations_[live[live.size() - 1 - static_cast<size_t>(name)]].ordinal);
     });
 }
 
@@ -715,18 +726,19 @@ void Engine::list_uses(int32_t r, const st_sim_node &node) {
 bool Engine::may_begin(int32_t r, const st_sim_node &node) {
     const Turn *turn = turn_of(r, node);
     const bool in_turn = !turn || process_of(home(r), turn->order->runs[2 * turn->run]) == r;
-    Rank &rank = ranks_[r];
+    Thread &thread = thread_of_[r];
     list_uses(r, node);
-    const bool is_next = std::all_of(rank.in_use.begin(), rank.in_use.end(),
-                                     [&](const UseOrder *order) { return order->is_next(rank.thread); });
-    rank.held = !in_turn || !is_next || !has_requests(r, node);
-    return !rank.held;
+    const bool is_next = std::all_of(thread.in_use.begin(), thread.in_use.end(),
+                                     [&](const UseOrder *order) { return order->is_next(thread.number); });
+    thread.held = !in_turn || !is_next || !has_requests(r, node);
+    return !thread.held;
 }
 
 /* The call comes after those of other threads that come first, and is counted. */
 void Engine::take_turn(int32_t r, const st_sim_node &node) {
     if (const Turn *turn = turn_of(r, node)) come_after(r, turn->last);
-    for (UseOrder *order : ranks_[r].in_use) come_after(r, order->begin(ranks_[r].thread));
+    Thread &thread = thread_of_[r];
+    for (UseOrder *order : thread.in_use) come_after(r, order->begin(thread.number));
 }
 
 /* The call waits for the end of another thread's call. */
@@ -749,39 +761,41 @@ void Engine::release_held(int32_t r) {
         turn->last = {rank.clock, r, rank.calls};
         if (++turn->ncalls == turn->order->runs[2 * turn->run + 1]) turn->ncalls = 0, ++turn->run;
     }
-    for (UseOrder *order : rank.in_use) order->end(rank.clock, r, rank.calls);
-    rank.in_use.clear();
+    Thread &thread = thread_of_[r];
+    for (UseOrder *order : thread.in_use) order->end(rank.clock, r, rank.calls);
+    thread.in_use.clear();
     resume_held(r);
 }
 
 void Engine::resume_held(int32_t r) {
     for (const int32_t other : threads_[home(r)])
-        if (ranks_[other].held) {
-            ranks_[other].held = false;
+        if (thread_of_[other].held) {
+            thread_of_[other].held = false;
             resume(other);
         }
 }
 
 /* The program gets a request. */
 void Engine::own(int32_t r, int32_t request) {
-    Rank &rank = ranks_[r];
-    rank.live.push_back(request);
+    ranks_[r].live.push_back(request);
     if (threads_.empty()) return;
-    requests_[request].ordinal = rank.nforgotten + static_cast<int64_t>(rank.made.size());
-    rank.made.push_back(request);
+    Thread &thread = thread_of_[r];
+    creations_[request].ordinal = thread.nforgotten + static_cast<int64_t>(thread.made.size());
+    thread.made.push_back(request);
 }
 
 /* A call of a thread ended a request for good: no later one names it. */
 void Engine::note_ended(int32_t r, int32_t request) {
-    Request &ended = requests_[request];
-    ended.ended_elsewhere = ended.creator != r;
-    Rank &creator = ranks_[ended.creator];
-    const int64_t at = ended.ordinal - creator.nforgotten;
+    const Creation &creation = creations_[request];
+    const bool ended_elsewhere = creation.creator != r;
+    requests_[request].ended_elsewhere = ended_elsewhere;
+    Thread &creator = thread_of_[creation.creator];
+    const int64_t at = creation.ordinal - creator.nforgotten;
     if (at >= 0 && at < static_cast<int64_t>(creator.made.size())) creator.made[static_cast<size_t>(at)] = -1;
     while (!creator.made.empty() && creator.made.front() < 0) creator.made.pop_front(), ++creator.nforgotten;
-    if (!ended.ended_elsewhere) return;
+    if (!ended_elsewhere) return;
     /* What another thread ended counts in the ages of the creator's older requests; where there are none, it goes. */
-    std::vector<int32_t> &live = creator.live;
+    std::vector<int32_t> &live = ranks_[creation.creator].live;
     size_t gone = 0;
     for (; gone < live.size() && requests_[live[gone]].ended_elsewhere; ++gone) {
         const int32_t also = requests_[live[gone]].also;

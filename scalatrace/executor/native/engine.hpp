@@ -140,7 +140,7 @@ class Engine {
     void finish_run();
     int64_t repeat(int32_t node, int32_t r);
     int64_t field(const st_sim_field &f, int32_t r) const;
-    double link_per_byte(int32_t r, const st_sim_node &node) const;
+    float link_per_byte(int32_t r, const st_sim_node &node) const;
     int64_t compute_ps(const st_sim_node &node, int32_t r);
     int64_t kernel_ps(int32_t r);
 
@@ -159,9 +159,10 @@ class Engine {
     void start_send(int32_t r, int32_t request);
     void start_recv(int32_t r, int32_t request);
     void cancel(int32_t r, int32_t request);
-    void deliver(int32_t dest, const Message &message);
-    Message taken_out(Rank &rank, size_t place);
-    void match(int32_t dest, int32_t request, const Message &message);
+    void deliver(int32_t dest, int32_t number);
+    void match(int32_t dest, int32_t request, int32_t number);
+    void match_arrived(int32_t dest, int32_t request, size_t place);
+    std::vector<QueueEntry>::iterator find_posted(Rank &rank, int32_t request) const;
     bool take(int32_t r, int32_t request, size_t posted_before);
     void take_matches(int32_t r);
     void receive(int32_t r, int32_t request, int64_t *parts);
@@ -245,8 +246,11 @@ class Engine {
     std::unordered_map<uint64_t, double> link_uses_; /* bytes by link and node, of flows */
     std::vector<Rank> ranks_;
     Pool<Request> requests_;
-    std::vector<Origins> origins_; /* of the requests, where paths are followed */
-    Pool<Message> messages_;       /* that no receive has matched */
+    std::vector<Origins> origins_;     /* of the requests, where paths are followed */
+    std::vector<Creation> creations_;  /* of the requests, where ranks have several threads */
+    Pool<Message> messages_;           /* that no receive has matched */
+    std::vector<Origin> sending_ends_; /* of the messages, where paths are followed: ends of the senders' overheads */
+    std::vector<std::pair<int64_t, int32_t>> arrivals_; /* of requests that a rank waits for */
     std::deque<int32_t> queue_;
     int32_t running_ = -1;                                    /* rank */
     std::vector<std::vector<Group>> groups_;                  /* [family][instance] */
@@ -260,6 +264,7 @@ class Engine {
     int32_t unfinished_ = 0;
     std::map<std::pair<int32_t, int64_t>, int32_t> processes_; /* rank and thread, of further threads */
     std::vector<std::vector<int32_t>> threads_;                /* processes of each rank; empty: one each */
+    std::vector<Thread> thread_of_;                            /* each process; empty, too */
     std::map<std::pair<int32_t, int32_t>, Turn> turns_;        /* family and rank */
     std::map<std::array<int64_t, 4>, UseOrder> uses_;          /* rank, kind, name and number of an object */
     Steady steady_;

@@ -104,9 +104,9 @@ bool Engine::choose() {
 bool Engine::decide(int32_t r, bool forced) {
     Rank &rank = ranks_[r];
     bool any = false;
-    const std::vector<int32_t> posted = rank.posted;
-    for (const int32_t request : posted) {
-        if (requests_[request].state != Request::kPending || requests_[request].to.peer != ST_SIM_ANY_SOURCE) continue;
+    const std::vector<QueueEntry> posted = rank.posted;
+    for (const auto &[wanted, request] : posted) {
+        if (requests_[request].state != Request::kPending || wanted.peer != ST_SIM_ANY_SOURCE) continue;
         if (!decide_receive(r, request, forced)) continue;
         any = true;
         if (forced) break;
@@ -119,14 +119,13 @@ bool Engine::decide_receive(int32_t r, int32_t request, bool forced) {
     Rank &rank = ranks_[r];
     const Request &receive = requests_[request];
     const int32_t channel = receive.to.family;
-    const auto posted =
-        static_cast<size_t>(std::find(rank.posted.begin(), rank.posted.end(), request) - rank.posted.begin());
+    const auto posted = static_cast<size_t>(find_posted(rank, request) - rank.posted.begin());
     /* Of each sender the first message that fits, unless another receive wants it. */
     std::vector<SenderOption> candidates;
     seen_.resize(ranks_.size());
     ++nsearches_;
     for (size_t i = 0; i < rank.arrived.size(); ++i) {
-        const Envelope &from = messages_[rank.arrived[i]].from;
+        const Envelope &from = rank.arrived[i].envelope;
         if (from.family != channel || (receive.to.tag != from.tag && receive.to.tag != ST_SIM_ANY_TAG)) continue;
         if (seen_[from.peer] == nsearches_) continue;
         seen_[from.peer] = nsearches_;
@@ -146,7 +145,7 @@ bool Engine::decide_receive(int32_t r, int32_t request, bool forced) {
     const auto is_hinted = [&](const SenderOption &each) { return each.source == hint; };
     if (hint >= 0 && !forced && std::none_of(candidates.begin(), candidates.end(), is_hinted)) return false;
     for (SenderOption &each : candidates) {
-        each.when = &choices_->sent[rank.arrived[each.place]];
+        each.when = &choices_->sent[rank.arrived[each.place].number];
         const auto chosen = choices_->chosen.find({r, receive.node, each.source});
         each.chosen = chosen == choices_->chosen.end() ? 0 : chosen->second;
         each.spare = box ? box->spare(each.source, each.tag) : 0;
@@ -164,9 +163,8 @@ bool Engine::decide_receive(int32_t r, int32_t request, bool forced) {
         }
         ++choices_->chosen[{r, receive.node, best->source}];
     }
-    const Message message = receive.probes ? messages_[rank.arrived[best->place]] : taken_out(rank, best->place);
     close(rank, request);
-    match(r, request, message);
+    match_arrived(r, request, best->place);
     take_matches(r);
     return true;
 }
@@ -407,18 +405,18 @@ bool Engine::state(std::vector<int64_t> &values) {
     const auto add = [&](std::initializer_list<int64_t> more) { values.insert(values.end(), more); };
     for (const Rank &rank : ranks_) {
         if (rank.nopen) return false;
-        for (const int32_t i : rank.posted) {
-            const Request &q = requests_[i];
+        for (const QueueEntry &entry : rank.posted) {
+            const Request &q = requests_[entry.number];
             add({q.node, q.to.family, q.to.peer, q.to.tag});
         }
-        std::vector<int32_t> arrived = rank.arrived;
-        std::stable_sort(arrived.begin(), arrived.end(), [&](int32_t a, int32_t b) {
-            const Envelope &x = messages_[a].from, &y = messages_[b].from;
+        std::vector<QueueEntry> arrived = rank.arrived;
+        std::stable_sort(arrived.begin(), arrived.end(), [&](const QueueEntry &a, const QueueEntry &b) {
+            const Envelope &x = a.envelope, &y = b.envelope;
             return std::tie(x.family, x.peer) < std::tie(y.family, y.peer);
         });
         add({-1});
-        for (const int32_t i : arrived) {
-            const Message &m = messages_[i];
+        for (const QueueEntry &entry : arrived) {
+            const Message &m = messages_[entry.number];
             add({m.from.family, m.from.peer, m.from.tag, m.eager});
         }
         add({-1});
@@ -561,10 +559,8 @@ std::vector<int32_t> Engine::missing(int32_t meeting) const {
 std::vector<int32_t> Engine::left() {
     std::vector<int32_t> result;
     for (int32_t r = 0; r < program_.nranks; ++r)
-        for (const int32_t i : ranks_[r].arrived) {
-            const Message &m = messages_[i];
-            result.insert(result.end(), {m.from.peer, r, m.from.family, m.from.tag, m.node});
-        }
+        for (const auto &[from, number] : ranks_[r].arrived)
+            result.insert(result.end(), {from.peer, r, from.family, from.tag, messages_[number].node});
     return result;
 }
 

@@ -12,12 +12,13 @@ bool fits(const Envelope &wanted, const Envelope &message) {
            (wanted.peer == message.peer || wanted.peer == ST_SIM_ANY_SOURCE);
 }
 
-bool is_wild(const Request &request) { return request.to.peer == ST_SIM_ANY_SOURCE; }
+bool is_wild(const Envelope &wanted) { return wanted.peer == ST_SIM_ANY_SOURCE; }
 
 /* The transfer of a message over links of which it has a part. */
-int64_t shared_ps(const Cost &cost, int64_t nbytes, double link_per_byte) {
-    return link_per_byte == 0 ? cost.transfer
-                              : std::max(cost.transfer, rounded(static_cast<double>(nbytes) * link_per_byte));
+int64_t shared_ps(const Cost &cost, int64_t nbytes, float link_per_byte) {
+    return link_per_byte == 0
+               ? cost.transfer
+               : std::max(cost.transfer, rounded(static_cast<double>(nbytes) * static_cast<double>(link_per_byte)));
 }
 
 /* When a message can be received at the earliest. */
@@ -39,7 +40,8 @@ void Engine::start_send(int32_t r, int32_t request) {
     const int32_t flags = program_.nodes[send.node].flags;
     const Cost &cost = network_.message(home(r), send.to.peer, send.nbytes);
     rank.clock.add_overhead(cost.send);
-    Message message;
+    const int32_t number = messages_.add();
+    Message &message = messages_[number];
     message.from = {home(r), send.to.family, send.to.tag};
     message.process = r;
     const bool waits = choices_ ? choices_->p.synchronous : !cost.eager;
@@ -49,10 +51,11 @@ void Engine::start_send(int32_t r, int32_t request) {
     message.latency = plus(cost.latency, network_.route_latency(home(r), send.to.peer));
     message.handshake = cost.handshake;
     message.recv = cost.recv;
-    message.call = rank.calls;
-    message.left = rank.clock.t;
     message.at = rank.clock;
-    if (path_) origins_[request].own = {r, rank.calls, rank.clock.t};
+    if (path_) {
+        sending_ends_.resize(std::max(sending_ends_.size(), static_cast<size_t>(number) + 1));
+        sending_ends_[number] = origins_[request].own = {r, rank.calls, rank.clock.t};
+    }
     const bool flows = is_flow(home(r), send.to.peer, send.nbytes);
     if (platform_.serializes && !flows) {
         /* In the order of the sends: those that wait for a rendezvous keep their place, too, so that times do not
@@ -76,7 +79,7 @@ void Engine::start_send(int32_t r, int32_t request) {
         message.request = request;
         send.state = Request::kPending;
     }
-    deliver(send.to.peer, message);
+    deliver(send.to.peer, number);
 }
 
 void Engine::start_recv(int32_t r, int32_t request) {
@@ -85,25 +88,24 @@ void Engine::start_recv(int32_t r, int32_t request) {
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
     receive.transfer = receive.recv = 0;
-    if (choices_ ? !prepare_receive(request) : receive.to.peer < 0 && !is_wild(receive)) {
+    if (choices_ ? !prepare_receive(request) : receive.to.peer < 0 && !is_wild(receive.to)) {
         receive.state = Request::kMatched;
         return;
     }
     receive.state = Request::kPending;
-    if (is_wild(receive)) {
+    if (is_wild(receive.to)) {
         note_wild(home(r));
         ++box.nopen;
     } else if (take(home(r), request, box.posted.size())) {
         return;
     }
-    box.posted.push_back(request);
+    box.posted.push_back({receive.to, request});
 }
 
 /* A receive that no message has matched is complete at once. Other requests go on. */
 void Engine::cancel(int32_t r, int32_t request) {
     Rank &rank = ranks_[r], &box = ranks_[home(r)];
-    const auto found = std::find(box.posted.begin(), box.posted.end(), request);
-    if (found == box.posted.end()) return;
+    if (find_posted(box, request) == box.posted.end()) return;
     close(box, request);
     Request &receive = requests_[request];
     if (choices_) {
@@ -120,55 +122,62 @@ void Engine::cancel(int32_t r, int32_t request) {
 /* Match a receive with a message that has been sent, unless an earlier receive from any source may want that one. */
 bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
     Rank &rank = ranks_[r];
+    const Envelope wanted = requests_[request].to;
     for (size_t i = 0; i < rank.arrived.size(); ++i) {
-        const Message &message = messages_[rank.arrived[i]];
-        if (!fits(requests_[request].to, message.from)) continue;
-        for (size_t k = 0; k < posted_before; ++k)
-            if (fits(requests_[rank.posted[k]].to, message.from)) return false;
+        const Envelope &from = rank.arrived[i].envelope;
+        if (!fits(wanted, from)) continue;
+        if (is_wanted(rank, from, posted_before)) return false;
         if (platform_.match_entry > 0)
             ranks_[requests_[request].owner].clock.add_overhead(
                 rounded(platform_.match_entry * static_cast<double>(i + 1)));
-        const Message taken = requests_[request].probes ? message : taken_out(rank, i);
-        match(r, request, taken);
+        match_arrived(r, request, i);
         return true;
     }
     return false;
 }
 
+std::vector<QueueEntry>::iterator Engine::find_posted(Rank &rank, int32_t request) const {
+    return std::find_if(rank.posted.begin(), rank.posted.end(),
+                        [&](const QueueEntry &entry) { return entry.number == request; });
+}
+
 /* Remove a receive from those that are posted. */
 void Engine::close(Rank &rank, int32_t request) {
-    if (is_wild(requests_[request])) --rank.nopen;
-    rank.posted.erase(std::find(rank.posted.begin(), rank.posted.end(), request));
+    if (is_wild(requests_[request].to)) --rank.nopen;
+    rank.posted.erase(find_posted(rank, request));
 }
 
-/* Remove a message from those that have arrived. */
-Message Engine::taken_out(Rank &rank, size_t place) {
-    const int32_t number = rank.arrived[place];
-    rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(place));
-    const Message message = messages_[number];
-    messages_.drop(number);
-    return message;
-}
-
-void Engine::deliver(int32_t dest, const Message &message) {
+/* Match a receive with a message that has arrived, which a probe leaves. */
+void Engine::match_arrived(int32_t dest, int32_t request, size_t place) {
     Rank &rank = ranks_[dest];
+    const int32_t number = rank.arrived[place].number;
+    const bool stays = requests_[request].probes;
+    if (!stays) rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(place));
+    match(dest, request, number);
+    if (!stays) messages_.drop(number);
+}
+
+/* A message is sent: it is matched, or kept. */
+void Engine::deliver(int32_t dest, int32_t number) {
+    Rank &rank = ranks_[dest];
+    Message &message = messages_[number];
     bool wild = false;
     for (size_t i = 0; i < rank.posted.size(); ++i) {
-        const int32_t request = rank.posted[i];
-        if (!fits(requests_[request].to, message.from)) continue;
-        wild = is_wild(requests_[request]);
+        const auto [wanted, request] = rank.posted[i];
+        if (!fits(wanted, message.from)) continue;
+        wild = is_wild(wanted);
         if (wild) break; /* the message that arrives first is not known yet */
-        if (is_overtaking(rank, requests_[request].to, message.from)) break;
+        if (is_overtaking(rank, wanted, message.from)) break;
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(i));
-        Message found = message;
-        if (platform_.match_entry > 0)
-            found.at.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
-        match(dest, request, found);
-        if (!requests_[request].probes) return;
-        break; /* the message stays */
+        const bool stays = requests_[request].probes;
+        if (platform_.match_entry > 0 && !stays)
+            message.at.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
+        match(dest, request, number);
+        if (stays) break;
+        messages_.drop(number);
+        return;
     }
-    const int32_t number = messages_.add(message);
-    rank.arrived.push_back(number);
+    rank.arrived.push_back({message.from, number});
     if (message.flow >= 0) flow_owners_[message.flow].message = number;
     if (choices_) {
         choices_->sent.resize(std::max(choices_->sent.size(), static_cast<size_t>(number) + 1));
@@ -188,13 +197,13 @@ void Engine::wake_probes(int32_t dest) {
 
 /* Whether an earlier message of the same sender fits a receive; it is left since a receive from any source may want it. */
 bool Engine::is_overtaking(const Rank &rank, const Envelope &wanted, const Envelope &from) const {
-    return std::any_of(rank.arrived.begin(), rank.arrived.end(), [&](int32_t number) {
-        const Envelope &earlier = messages_[number].from;
-        return earlier.peer == from.peer && fits(wanted, earlier);
+    return std::any_of(rank.arrived.begin(), rank.arrived.end(), [&](const QueueEntry &earlier) {
+        return earlier.envelope.peer == from.peer && fits(wanted, earlier.envelope);
     });
 }
 
-void Engine::match(int32_t dest, int32_t request, const Message &message) {
+void Engine::match(int32_t dest, int32_t request, int32_t number) {
+    const Message &message = messages_[number];
     Request &receive = requests_[request];
     const int32_t source = message.from.peer;
     receive.transfer = message.transfer;
@@ -205,7 +214,7 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         done(request);
         return;
     }
-    if (path_) origins_[request].other = {message.process, message.call, message.left};
+    if (path_) origins_[request].other = sending_ends_[number];
     if (message.eager) {
         receive.clock = message.at;
         receive.busy_from = message.busy_from;
@@ -270,8 +279,8 @@ void Engine::receive(int32_t r, int32_t number, int64_t *parts) {
 void Engine::take_matches(int32_t r) {
     Rank &rank = ranks_[r];
     for (size_t k = 0; k < rank.posted.size();) {
-        const int32_t request = rank.posted[k];
-        if (!is_wild(requests_[request]) && take(r, request, k))
+        const auto [wanted, request] = rank.posted[k];
+        if (!is_wild(wanted) && take(r, request, k))
             rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(k));
         else
             ++k;
@@ -287,11 +296,12 @@ size_t Engine::first_message(const Rank &rank, const Envelope &wanted, size_t po
     seen_.resize(ranks_.size());
     ++nsearches_;
     for (size_t i = 0; i < rank.arrived.size(); ++i) {
-        const Message &message = messages_[rank.arrived[i]];
-        if (!fits(wanted, message.from) || seen_[message.from.peer] == nsearches_) continue;
-        seen_[message.from.peer] = nsearches_;
+        const auto &[from, number] = rank.arrived[i];
+        if (!fits(wanted, from) || seen_[from.peer] == nsearches_) continue;
+        seen_[from.peer] = nsearches_;
+        const Message &message = messages_[number];
         if (message.flow >= 0) continue; /* it arrives after all that is known */
-        if (arrival_ps(message) >= arrival || is_wanted(rank, message.from, posted_before)) continue;
+        if (arrival_ps(message) >= arrival || is_wanted(rank, from, posted_before)) continue;
         arrival = arrival_ps(message), first = i;
     }
     return first;
@@ -300,7 +310,7 @@ size_t Engine::first_message(const Rank &rank, const Envelope &wanted, size_t po
 /* Whether one of the first `count` posted receives fits a message. */
 bool Engine::is_wanted(const Rank &rank, const Envelope &from, size_t count) const {
     return std::any_of(rank.posted.begin(), rank.posted.begin() + static_cast<std::ptrdiff_t>(count),
-                       [&](int32_t request) { return fits(requests_[request].to, from); });
+                       [&](const QueueEntry &entry) { return fits(entry.envelope, from); });
 }
 
 /* The receive from any source of a rank that can be matched first, and the message that it takes. All of them are tried:
@@ -310,16 +320,16 @@ Engine::Candidate Engine::candidate(int32_t r) {
     Candidate best{INT64_MAX, 0, 0};
     tried_.clear();
     for (size_t k = 0; k < rank.posted.size(); ++k) {
-        const Request &request = requests_[rank.posted[k]];
-        if (!is_wild(request)) continue;
-        const bool again = std::any_of(tried_.begin(), tried_.end(),
-                                       [&](const Envelope &earlier) { return fits(earlier, request.to); });
+        const auto &[wanted, request] = rank.posted[k];
+        if (!is_wild(wanted)) continue;
+        const bool again =
+            std::any_of(tried_.begin(), tried_.end(), [&](const Envelope &earlier) { return fits(earlier, wanted); });
         if (again) continue;
-        tried_.push_back(request.to);
+        tried_.push_back(wanted);
         int64_t arrival;
-        const size_t message = first_message(rank, request.to, k, arrival);
+        const size_t message = first_message(rank, wanted, k, arrival);
         if (message == SIZE_MAX) continue;
-        const int64_t at = std::max(arrival, request.clock.t);
+        const int64_t at = std::max(arrival, requests_[request].clock.t);
         if (at < best.at) best = {at, k, message};
     }
     return best;
@@ -348,10 +358,9 @@ bool Engine::match_wildcards() {
         any = true;
         const Candidate found = candidate(first.rank);
         if (found.at == INT64_MAX) continue;
-        const int32_t request = rank.posted[found.posted];
-        const Message taken = taken_out(rank, found.message);
+        const int32_t request = rank.posted[found.posted].number;
         close(rank, request);
-        match(first.rank, request, taken);
+        match_arrived(first.rank, request, found.message);
         take_matches(first.rank);
         note_wild(first.rank);
     }
@@ -388,7 +397,8 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     const size_t place = first_message(box, wanted, 0, arrival_of_first);
     rank.probes = place == SIZE_MAX;
     if (rank.probes) return false;
-    const Message *first = &messages_[box.arrived[place]];
+    const int32_t number = box.arrived[place].number;
+    const Message *first = &messages_[number];
     Clock arrival = first->at;
     if (first->eager)
         arrival.add_bandwidth(first->transfer);
@@ -401,7 +411,7 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
         result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
         add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER], gap - wait);
         result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
-        if (path_ && !path_->found()) path_->hop(r, rank.calls, {first->process, first->call, first->left});
+        if (path_ && !path_->found()) path_->hop(r, rank.calls, sending_ends_[number]);
         rank.clock = arrival;
         rank.clock.rank = r;
     }

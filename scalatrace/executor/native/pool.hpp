@@ -8,17 +8,20 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace sim {
 
 template <class T> class Pool {
+    static_assert(std::is_trivially_destructible_v<T>);
+
   public:
     T &operator[](int32_t number) { return chunks_[number >> kBits][number & kMask]; }
     const T &operator[](int32_t number) const { return chunks_[number >> kBits][number & kMask]; }
 
-    /* Add an object; return its number. */
-    int32_t add(const T &object) {
+    /* Add a new object; return its number. */
+    int32_t add() {
         int32_t number = size_;
         if (unused_.empty()) {
             if (!(size_++ & kMask)) chunks_.push_back(std::make_unique<T[]>(kMask + 1));
@@ -26,7 +29,7 @@ template <class T> class Pool {
             number = unused_.back();
             unused_.pop_back();
         }
-        (*this)[number] = object;
+        ::new (static_cast<void *>(&(*this)[number])) T; /* in place, and without zeros that nobody asked for */
         return number;
     }
     void drop(int32_t number) { unused_.push_back(number); }

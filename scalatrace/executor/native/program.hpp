@@ -14,6 +14,10 @@ struct TraceError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void throw_short_vector(int32_t rank) {
+    throw TraceError("a value vector ends before its node on rank " + std::to_string(rank));
+}
+
 /* The value of a field in the `count`-th execution of its node by a rank. */
 inline int64_t value_of(const st_sim_field &f, int32_t rank, uint32_t count, int32_t nranks) {
     int64_t v;
@@ -28,7 +32,7 @@ inline int64_t value_of(const st_sim_field &f, int32_t rank, uint32_t count, int
         if (f.kind == ST_SIM_CYCLIC)
             count %= static_cast<uint32_t>(length);
         else if (length != 1 && count >= length)
-            throw TraceError("a value vector ends before its node on rank " + std::to_string(rank));
+            throw_short_vector(rank);
         v = f.pool[length == 1 ? start : start + count];
     }
     if (f.encoding == ST_SIM_AS_IS || v < ST_SIM_SPECIAL_MAX) return v;

@@ -30,41 +30,50 @@ struct Envelope {
     int32_t tag = 0;
 };
 
+/* A posted receive or an arrived message: what decides about matches is read without its request or message. */
+struct QueueEntry {
+    Envelope envelope;
+    int32_t number; /* of the request or message */
+};
+
 struct Message {
-    Envelope from;         /* peer: the sender */
-    int32_t process = -1;  /* of the sender: the rank, or its thread */
-    int32_t request = -1;  /* of the sender, if it waits for the rendezvous */
+    Envelope from;        /* peer: the sender */
+    int32_t process = -1; /* of the sender: the rank, or its thread */
+    int32_t request = -1; /* of the sender, if it waits for the rendezvous */
+    int32_t node = -1;    /* of the send */
+    int32_t flow = -1;    /* of its bytes, which are under way */
+    bool eager = true;
     Clock at;              /* eager: the first byte arrives; rendezvous: the sender can start the transfer */
     int64_t busy_from = 0; /* the transfer begins: before it, a waiting receiver waits for the sender */
     int64_t transfer = 0;  /* of all bytes */
     int64_t latency = 0, handshake = 0, recv = 0;
-    int64_t call = 0, left = 0; /* number of the sending call, and when its overhead was over */
-    bool eager = true;
-    int32_t node = -1; /* of the send */
-    int32_t flow = -1; /* of its bytes, which are under way */
 };
 
 struct Request {
     enum Kind : uint8_t { kNone, kSend, kRecv, kCollective, kFreed };
     enum State : uint8_t { kInactive, kPending, kMatched, kDone };
 
-    int32_t owner = -1;   /* rank or thread that started it last: it may wait for it */
-    int32_t creator = -1; /* rank or thread that made it */
-    int64_t ordinal = 0;  /* among those that the creator made; where ranks have several threads */
+    int32_t owner = -1;      /* rank or thread that started it last: it may wait for it */
+    int32_t node = -1;       /* that created it */
+    int32_t also = -1;       /* the send of a nonblocking Sendrecv, which ends with its receive */
+    float link_per_byte = 0; /* ps; the transfer takes at least so long */
+    Envelope to;             /* of a collective call: peer is the root */
     Kind kind = kNone;
     State state = kInactive;
     bool persistent = false;
     bool ended_elsewhere = false; /* by another thread than its creator, for which it still counts in ages */
     bool awaited = false;         /* the rank waits for it */
     bool probes = false;          /* a probe, which takes no message; where messages are matched */
-    int32_t node = -1;            /* that created it */
-    int32_t also = -1;            /* the send of a nonblocking Sendrecv, which ends with its receive */
-    Envelope to;                  /* of a collective call: peer is the root */
-    double link_per_byte = 0;     /* ps; the transfer takes at least so long */
     int64_t nbytes = 0;
     Clock clock;           /* a receive: posted, once matched: the first byte arrives; others: complete */
     int64_t busy_from = 0; /* when the transfer began: before it, a waiting rank waits for the other side */
     int64_t transfer = 0, recv = 0;
+};
+
+/* Of a request, where ranks have several threads. */
+struct Creation {
+    int32_t creator = -1; /* rank or thread that made it */
+    int64_t ordinal = 0;  /* among those that the creator made */
 };
 
 /* Of a request: the starting calls of the rank itself and of the other side. */
@@ -125,14 +134,18 @@ struct UseOrder {
     }
 };
 
-struct Rank {
-    int32_t home = 0;                /* the rank */
-    std::deque<int32_t> made;        /* requests that it made, -1: ended; where ranks have several threads ... */
+/* Of a process, where ranks have several threads. */
+struct Thread {
+    int64_t number = 0;              /* on the rank */
+    std::deque<int32_t> made;        /* requests that it made, -1: ended ... */
     int64_t nforgotten = 0;          /* ... but the first so many, which are ended */
     std::map<int32_t, int64_t> next; /* by process: number behind the request of it that this one named last */
-    int64_t thread = 0;              /* its number on the rank */
     bool held = false; /* it waits for a request that another thread makes, its turn, or a use of an object */
     std::vector<UseOrder *> in_use; /* objects of the current call that other threads use, too */
+};
+
+struct Rank {
+    int32_t home = 0; /* the rank */
     Clock clock;
     Clock interface_free;      /* its interface can send the next message */
     int64_t receives_from = 0; /* the last received message occupied the interface from here */
@@ -145,9 +158,9 @@ struct Rank {
     int64_t calls = 0;                              /* completed */
     int64_t began = 0, computed = 0;                /* the current call, and the computation before it */
     std::vector<Frame> stack;
-    std::vector<int32_t> live;    /* requests */
-    std::vector<int32_t> posted;  /* requests */
-    std::vector<int32_t> arrived; /* messages */
+    std::vector<int32_t> live; /* requests */
+    std::vector<QueueEntry> posted;
+    std::vector<QueueEntry> arrived;
     std::vector<int32_t> waiting; /* requests */
     int32_t missing = 0;          /* of these, not yet complete */
     std::vector<int32_t> ending;  /* live requests that the current call ends */

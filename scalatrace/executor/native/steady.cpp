@@ -41,8 +41,8 @@ template <class F> void visit(Rank &rank, Pool<Message> &messages, Pool<Request>
     f(rank.receives_from, true);
     visit(rank.receives_until, f);
     visit(rank.one_sided, f);
-    for (const int32_t i : rank.arrived) {
-        Message &m = messages[i];
+    for (const QueueEntry &entry : rank.arrived) {
+        Message &m = messages[entry.number];
         visit(m.at, f);
         f(m.busy_from, true);
     }
@@ -65,8 +65,8 @@ void add_shape(const Rank &rank, const Pool<Message> &messages, const Pool<Reque
     mix(shape, rank.pred);
     mix(shape, rank.kernel_mean);
     mix(shape, static_cast<int64_t>(rank.posted.size()));
-    for (const int32_t i : rank.arrived) {
-        const Message &m = messages[i];
+    for (const QueueEntry &entry : rank.arrived) {
+        const Message &m = messages[entry.number];
         mix(shape, m.from.peer);
         mix(shape, m.from.tag);
         mix(shape, m.from.family);

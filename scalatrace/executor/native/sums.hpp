@@ -58,6 +58,14 @@ inline void add(st_sim_sum &sum, Wide more) {
     sum.high = static_cast<int64_t>(total >> 64);
 }
 
+/* The same for what most sums get, which is no more than 64 bits. */
+inline void add(st_sim_sum &sum, int64_t more) {
+    const auto low = sum.low + static_cast<uint64_t>(more);
+    const int64_t carry = (low < sum.low) + (more >> 63);
+    sum.low = low;
+    if (carry && __builtin_add_overflow(sum.high, carry, &sum.high)) throw TimeError();
+}
+
 /* Add times * (sum - before). */
 inline void extend(st_sim_sum &sum, const st_sim_sum &before, int64_t times) {
     Wide more;
