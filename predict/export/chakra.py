@@ -3,6 +3,10 @@
 A file is a sequence of protobuf messages, each after its length: metadata, then a node for each operation.
 Durations are whole microseconds; what is cut off is added to the next. Messages without content, such as
 those of barriers and of calls that make communicators, have `MIN_BYTES`.
+
+ASTRA-sim stops at messages of a rank to itself, and at files without a node. So these messages have no node:
+they take no network, and what waits for them comes after both ends in the order of the rank. A rank without
+nodes gets a computation of 0 µs.
 """
 
 from __future__ import annotations
@@ -130,13 +134,21 @@ class ProcessGroups:
         return json.dumps({str(number): list(members) for members, number in self._numbers.items()})
 
 
-class SentSizes:
-    """Sizes of the messages on each channel (sender, receiver, tag), in their order.
+class LoweredRanks:
+    """Facts of all ranks that the nodes of one rank depend on.
 
-    ASTRA-sim gives a message only to a receive of its size, and buffers may be larger than what they receive.
+    Sizes of the messages on each channel (sender, receiver, tag), in their order: ASTRA-sim gives a message
+    only to a receive of its size, and buffers may be larger than what they receive.
+
+    Whether collectives have groups: ASTRA-sim pairs collectives without a group by the number of all
+    collectives of a rank. So with groups, those of all ranks get one, too.
+
+    Attributes:
+        all_ranks: members of a collective on all ranks; None: such a collective needs no group.
     """
 
     def __init__(self, lowering: TraceLowering) -> None:
+        self.all_ranks: tuple[int, ...] | None = None
         self._sizes: dict[tuple[int, int, int], array[int]] = {}
         self._received: Counter[tuple[int, int, int]] = Counter()
         again = lowering.beside()
@@ -145,8 +157,10 @@ class SentSizes:
                 if isinstance(action, SendMessage):
                     channel = number, action.peer, action.tag
                     self._sizes.setdefault(channel, array("q")).append(action.nbytes)
+                elif isinstance(action, CollectiveAction) and action.members is not None:
+                    self.all_ranks = tuple(range(len(again.ranks)))
 
-    def next(self, number: int, receive: RecvMessage) -> int:
+    def next_bytes(self, number: int, receive: RecvMessage) -> int:
         """Return the bytes of the message for the next receive of a rank; of its buffer if there is none."""
         channel = receive.peer, number, receive.tag
         at, sizes = self._received[channel], self._sizes.get(channel, ())
@@ -156,24 +170,28 @@ class SentSizes:
 
 def write_chakra(lowering: TraceLowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder. Raises UsageError without protobuf."""
-    groups, sizes = ProcessGroups(), SentSizes(lowering)
+    groups, lowered = ProcessGroups(), LoweredRanks(lowering)
     for number, rank in enumerate(lowering.ranks):
         with open(folder / f"trace.{number}.et", "wb") as file:
-            file.writelines(_delimit(message) for message in messages(lowering, rank, number, groups, sizes))
+            file.writelines(
+                _delimit(message) for message in messages(lowering, rank, number, groups, lowered)
+            )
     write_file(folder / GROUPS, groups.json().encode())
 
 
 def messages(
-    lowering: TraceLowering, rank: int, number: int, groups: ProcessGroups, sizes: SentSizes
+    lowering: TraceLowering, rank: int, number: int, groups: ProcessGroups, lowered: LoweredRanks
 ) -> Iterator[bytes]:
     """Yield the protobuf messages of a rank, the metadata first."""
     node_types = types()
     yield node_types.metadata(version="1.0.0").SerializeToString()
-    nodes = _Nodes(node_types, number, groups, sizes)
+    nodes = _Nodes(node_types, number, groups, lowered)
     for action in lowering.actions(rank):
         node = nodes.of(action)
         if node is not None:
             yield node.SerializeToString()
+    if nodes.is_empty:
+        yield nodes.pause().SerializeToString()
 
 
 def _delimit(message: bytes) -> bytes:
@@ -188,20 +206,34 @@ def _delimit(message: bytes) -> bytes:
 class _Nodes:
     """Makes the nodes of one rank."""
 
-    def __init__(self, node_types: Types, number: int, groups: ProcessGroups, sizes: SentSizes) -> None:
-        self._types, self._number, self._groups, self._sizes = node_types, number, groups, sizes
+    def __init__(self, node_types: Types, number: int, groups: ProcessGroups, lowered: LoweredRanks) -> None:
+        self._types, self._number, self._groups, self._lowered = node_types, number, groups, lowered
         self._order, self._rest_us = ProgramOrder(beginnings=False), 0.0
+        self._to_itself: set[int] = set()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no action so far has a node."""
+        return not self._order.last
+
+    def pause(self) -> Any:
+        """Return a computation that takes no time."""
+        return self._node(self._order.blocking(), "compute", _COMP)
 
     def of(self, action: LoweredAction) -> Any:
         """Return the node of an action; None if it has none."""
         match action:
             case WaitAction(requests):
-                self._order.wait(requests)
+                self._order.wait(tuple(each for each in requests if each not in self._to_itself))
+                self._to_itself.difference_update(requests)
                 return None
             case Computation(ns):
                 return self._computation(ns)
             case CollectiveAction():
                 return self._collective(action)
+        if action.peer == self._number:
+            self._to_itself.update(() if action.request is None else (action.request,))
+            return None
         return self._message(action)
 
     def _computation(self, ns: float) -> Any:
@@ -221,7 +253,7 @@ class _Nodes:
             node.attr.add(name=name, int32_val=value)
         nbytes = message.nbytes
         if isinstance(message, RecvMessage):
-            nbytes = self._sizes.next(self._number, message)
+            nbytes = self._lowered.next_bytes(self._number, message)
         node.attr.add(name="comm_size", int64_val=max(nbytes, MIN_BYTES))
         return node
 
@@ -232,8 +264,9 @@ class _Nodes:
         node.attr.add(name="comm_type", int64_val=_COLLECTIVES[shape.operation])
         smallest = MIN_GATHER_BYTES if shape.operation == "allgather" else MIN_BYTES
         node.attr.add(name="comm_size", int64_val=max(size, smallest))
-        if action.members is not None:
-            node.attr.add(name="pg_name", string_val=self._groups.name(action.members))
+        members = self._lowered.all_ranks if action.members is None else action.members
+        if members is not None:
+            node.attr.add(name="pg_name", string_val=self._groups.name(members))
         return node
 
     def _node(self, needs: Dependencies, name: str, kind: int, **fields: Any) -> Any:

@@ -67,7 +67,7 @@ def test_decoded(schema: Any, tmp_path: Path) -> None:
     trace = every_kind(6)
     write_chakra(TraceLowering(trace, CHAKRA), tmp_path)
     groups = json.loads((tmp_path / GROUPS).read_text())
-    assert sorted(groups.values()) == [[0, 2, 4], [1, 3, 5]]
+    assert sorted(groups.values()) == [[0, 1, 2, 3, 4, 5], [0, 2, 4], [1, 3, 5]]
     for number in range(6):
         nodes = decoded(schema, tmp_path / f"trace.{number}.et")
         actions = [a for a in TraceLowering(trace, CHAKRA).actions(number) if not isinstance(a, WaitAction)]
@@ -81,9 +81,7 @@ def test_decoded(schema: Any, tmp_path: Path) -> None:
                 names = {"allreduce": "ALL_REDUCE", "allgather": "ALL_GATHER", "alltoall": "ALL_TO_ALL"}
                 name = names.get(action.shape.operation, "REDUCE_SCATTER")
                 assert given["comm_type"] == schema.CollectiveCommType.Value(name)
-                assert ("pg_name" in given) == (action.members is not None)
-                if action.members:
-                    assert groups[given["pg_name"]] == list(action.members)
+                assert groups[given["pg_name"]] == list(action.members or range(6))
             else:
                 assert isinstance(action, SendMessage | RecvMessage)
                 sends = isinstance(action, SendMessage)
@@ -120,3 +118,53 @@ def test_sizes_that_a_simulator_takes(schema: Any, tmp_path: Path) -> None:
     assert channels[0] == channels[1]
     assert (0, 1, 3, 16) in channels[0]
     assert len(channels[0]) == 3, "the barrier's messages are lost"
+
+
+def test_collectives_have_groups_where_one_has(schema: Any, tmp_path: Path) -> None:
+    """ASTRA-sim pairs those without a group by the number of all collectives of a rank, and else hangs."""
+    b = Builder(4)
+    values = {"count": 8, "datatype": DOUBLE, "op": "MPI_SUM"}
+    some = b.family("split", (3,), (0, 1, 2))
+    on_all = b.event("Allreduce", comm=Comm(), **values)
+    on_some = b.event("Allreduce", comm=some, repeat=on({0: 1, 1: 1, 2: 1}), **values)
+    for events, expected in (([on_all], set()), ([on_some, on_all], {(0, 1, 2), (0, 1, 2, 3)})):
+        folder = tmp_path / str(len(events))
+        folder.mkdir()
+        write_chakra(TraceLowering(b.of(*events), CHAKRA), folder)
+        groups = json.loads((folder / GROUPS).read_text())
+        assert set(map(tuple, groups.values())) == expected
+        for number in range(4):
+            last = attributes(decoded(schema, folder / f"trace.{number}.et")[-1])
+            assert groups.get(last.get("pg_name")) == ([0, 1, 2, 3] if expected else None)
+
+
+def test_messages_to_itself_have_no_node(schema: Any, tmp_path: Path) -> None:
+    """ASTRA-sim stops at them; what waits for one waits for all others that it names."""
+    b = Builder(2)
+    message = {"count": 2, "datatype": DOUBLE, "tag": 3, "comm": Comm()}
+    itself, other = (To(Encoding.MODULO, Vec(step)) for step in (0, 1))
+    trace = b.of(
+        b.event("Sendrecv", sendcount=1, sendtype=DOUBLE, dest=itself, sendtag=1,
+                recvcount=1, recvtype=DOUBLE, source=itself, recvtag=1, comm=Comm()),
+        b.event("Irecv", source=itself, **message),
+        b.event("Irecv", source=other, **message),
+        b.event("Isend", dest=itself, **message),
+        b.event("Isend", dest=other, **message),
+        b.event("Waitall", requests=(0, 1, 2, 3)),
+        b.event("Allreduce", count=8, datatype=DOUBLE, op="MPI_SUM", comm=Comm()),
+    )  # fmt: skip
+    write_chakra(TraceLowering(trace, CHAKRA), tmp_path)
+    for number in range(2):
+        received, sent, reduced = decoded(schema, tmp_path / f"trace.{number}.et")
+        assert (received.type, sent.type) == (schema.COMM_RECV_NODE, schema.COMM_SEND_NODE)
+        assert attributes(received)["comm_src"] == attributes(sent)["comm_dst"] == 1 - number
+        assert sorted(reduced.data_deps) == [received.id, sent.id]
+
+
+def test_a_rank_without_actions_has_a_node(schema: Any, tmp_path: Path) -> None:
+    """ASTRA-sim takes a file without nodes for a deadlock."""
+    b = Builder(2)
+    write_chakra(TraceLowering(b.of(b.event("Comm_rank", comm=Comm())), CHAKRA), tmp_path)
+    for number in range(2):
+        (node,) = decoded(schema, tmp_path / f"trace.{number}.et")
+        assert (node.type, node.duration_micros, list(node.data_deps)) == (schema.COMP_NODE, 0, [])
