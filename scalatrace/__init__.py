@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.stat import Stat
-from scalatrace.trace.views import register_views
+from scalatrace.trace.views import register_simulation, register_views
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.symbolic import SymbolicTrace
@@ -62,7 +62,14 @@ def _notebook() -> Views:
     return notebook
 
 
+def _ideal_time_ns(trace: Trace) -> float | None:
+    from scalatrace.predict.engine.root_causes import ideal_time_ns
+
+    return ideal_time_ns(trace)
+
+
 register_views(_notebook)
+register_simulation(_ideal_time_ns)
 
 
 def __getattr__(name: str) -> Any:

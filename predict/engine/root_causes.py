@@ -23,10 +23,11 @@ from scalatrace.errors import LimitError, ScalatraceError
 from scalatrace.predict.engine.call_log import CallLog
 from scalatrace.predict.engine.simulate import Simulation, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
+from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["IDEAL", "MAX_CALLS", "IdealRun", "RootCause", "run_ideally"]
+__all__ = ["IDEAL", "MAX_CALLS", "IdealRun", "RootCause", "ideal_time_ns", "run_ideally"]
 
 IDEAL = Platform(name="a network that takes no time", interface="unlimited", network=Network((Segment(),)))
 
@@ -87,8 +88,7 @@ def run_ideally(trace: Trace) -> IdealRun:
         LimitError: it has too many ranks, or takes too long.
         ScalatraceError: the trace cannot be simulated.
     """
-    if trace.nprocs > MAX_RANKS:
-        raise LimitError(f"more than {MAX_RANKS:,} ranks")
+    _check_ranks(trace)
     simulator, ncalls = Simulator(trace), trace.counted()
     if trace.has_streams or ncalls is None or ncalls > MAX_CALLS or trace.nprocs > MAX_FOLLOWED_RANKS:
         result = _simulate(simulator)
@@ -114,6 +114,24 @@ def run_ideally(trace: Trace) -> IdealRun:
     total = sum(waiting)
     followed = sum(row.waiting_ns for row in rows) / total if total else 1.0
     return IdealRun(result.time_ns, waiting, tuple(rows), waiters, tuple(largest), min(followed, 1.0))
+
+
+def ideal_time_ns(trace: Trace) -> float | None:
+    """Return the run time of a recorded trace on a network that takes no time, in ns.
+
+    Start-up and shut-down are left out. None: the trace cannot be simulated.
+    """
+    try:
+        simulated = repeatable(trace, keep_failed=True).without_phases
+        _check_ranks(simulated)
+        return _simulate(Simulator(simulated)).time_ns
+    except ScalatraceError:
+        return None
+
+
+def _check_ranks(trace: Trace) -> None:
+    if trace.nprocs > MAX_RANKS:
+        raise LimitError(f"more than {MAX_RANKS:,} ranks")
 
 
 def _simulate(simulator: Simulator) -> Simulation:

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.ideal import ideal_run, with_ideal_run
+from scalatrace.cli.ideal import with_ideal_run
 from scalatrace.cli.named import SiteNames, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 from scalatrace.cli.progress import track
@@ -126,9 +126,7 @@ def _report_scaling(args: argparse.Namespace) -> int:
     """Make the page of runs on several numbers of ranks."""
     from dataclasses import asdict
 
-    from scalatrace.report.page.scaling import scaling_of, scaling_page
-    from scalatrace.report.scaling.growth import times_of_sites
-    from scalatrace.report.scaling.runs import scaling_run
+    from scalatrace.report.page.scaling import scaling_of_traces, scaling_page
 
     paths = [args.trace, *args.others]
     if len(paths) < 2:
@@ -136,12 +134,8 @@ def _report_scaling(args: argparse.Namespace) -> int:
     for option in ("ranks", "window", "model", "platform"):
         if getattr(args, option) is not None:
             raise UsageError(f"--{option} is of the page of one or two traces, not of several runs")
-    runs, times = [], []
-    for path, trace in zip(paths, load_named_alike(paths, args.names, args), strict=True):
-        ideal, _ = ideal_run(trace)
-        runs.append(scaling_run(trace, path, None if ideal is None else ideal.time_ns))
-        times.append(times_of_sites(trace))
-    scaling = scaling_of(runs, times, args.weak)
+    traces = load_named_alike(paths, args.names, args)
+    scaling = scaling_of_traces(list(zip(paths, traces, strict=True)), args.weak)
     if args.json:
         print_json(asdict(scaling))
         return 0

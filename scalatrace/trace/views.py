@@ -1,4 +1,7 @@
-"""Interface of notebook views (tables, plots, HTML), which the notebook package implements and registers."""
+"""Interfaces of what higher packages do for a trace: notebook views (tables, plots, HTML), and simulation.
+
+`scalatrace/__init__.py` registers both.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Views", "register_views", "views"]
+__all__ = ["Views", "ideal_time_ns", "register_simulation", "register_views", "views"]
 
 
 class Views(Protocol):
@@ -42,3 +45,16 @@ def register_views(find: Callable[[], Views]) -> None:
 def views() -> Views:
     """Return the registered views."""
     return _factory[0]()
+
+
+_simulation: list[Callable[[Any], float | None]] = []
+
+
+def register_simulation(find_ideal_time_ns: Callable[[Any], float | None]) -> None:
+    """Use a function that gives `ideal_time_ns`."""
+    _simulation[:] = [find_ideal_time_ns]
+
+
+def ideal_time_ns(trace: Any) -> float | None:
+    """Return the run time of a trace on a network that takes no time, in ns; None: it cannot be simulated."""
+    return _simulation[0](trace)

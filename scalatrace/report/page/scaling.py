@@ -6,18 +6,30 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from scalatrace.report.page.page import rendered
-from scalatrace.report.scaling.growth import COMPUTATION, GrowingTime, growing_times
+from scalatrace.report.scaling.growth import COMPUTATION, GrowingTime, growing_times, times_of_sites
 from scalatrace.report.scaling.runs import (
     ScalingKind,
     ScalingRun,
     check_sizes,
     efficiency_rows,
     kind_of_scaling,
+    scaling_run,
 )
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number
 from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.views import ideal_time_ns
 
-__all__ = ["Scaling", "scaling_of", "scaling_page"]
+__all__ = [
+    "EFFICIENCIES",
+    "GRADES",
+    "Scaling",
+    "grade",
+    "scaling_of",
+    "scaling_of_traces",
+    "scaling_page",
+    "speedup_name",
+]
 
 SCRIPTS = ("dom", "format", "tooltip", "theme", "lines", "scaling")
 
@@ -37,6 +49,21 @@ NAMES = {
     "transfer": "transfer",
     "computation_scalability": "computation scalability",
 }
+
+EFFICIENCIES = (
+    (0, "global_efficiency", "global efficiency"),
+    (1, "parallel_efficiency", NAMES["parallel_efficiency"]),
+    (2, "load_balance", NAMES["load_balance"]),
+    (2, "communication_efficiency", NAMES["communication_efficiency"]),
+    (3, "serialisation", NAMES["serialisation"]),
+    (3, "transfer", NAMES["transfer"]),
+    (1, "computation_scalability", NAMES["computation_scalability"]),
+)
+"""Lines of the table of efficiencies: depth, column of `efficiency_rows`, text. Each is the product of those
+below it that are one level deeper."""
+
+GRADES = (("good", 0.8), ("middling", 0.6), ("worse", 0.0))
+"""Grades of an efficiency, each with the value from which on it counts."""
 
 MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
@@ -93,11 +120,36 @@ def scaling_of(
     )  # fmt: skip
 
 
+def scaling_of_traces(traces: Sequence[tuple[str, Trace]], weak: bool | None = None) -> Scaling:
+    """Compare the runs of some traces.
+
+    Args:
+        traces: each with its name.
+        weak: as in `scaling_of`.
+
+    Raises:
+        UsageError: two have the same number of ranks, or one has no times.
+    """
+    runs = [scaling_run(trace, name, ideal_time_ns(trace)) for name, trace in traces]
+    return scaling_of(runs, [times_of_sites(trace) for _, trace in traces], weak)
+
+
+def grade(efficiency: float | None) -> str:
+    """Return the name of an efficiency's grade; "": not known."""
+    return "" if efficiency is None else next(name for name, least in GRADES if efficiency >= least)
+
+
+def speedup_name(kind: ScalingKind) -> str:
+    """Return what the speed-up of runs is called."""
+    return "scaled speed-up" if kind.name == "weak" else "speed-up"
+
+
 def scaling_page(scaling: Scaling) -> str:
     """Return the page."""
     data = {"efficiencies": scaling.efficiencies, "growth": [asdict(row) for row in scaling.growth[:8]],
             "ranks": [run.nranks for run in scaling.runs], "weak": scaling.kind.name == "weak"}  # fmt: skip
-    return rendered("scaling.html", SCRIPTS, data, {"s": asdict(scaling)})
+    values = {"s": asdict(scaling), "efficiencies": EFFICIENCIES, "grade": grade}
+    return rendered("scaling.html", SCRIPTS, data, {**values, "speedup_name": speedup_name(scaling.kind)})
 
 
 def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None]], kind: ScalingKind) -> str:
@@ -108,9 +160,8 @@ def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None
     if not kind.name:
         return f"{text}."
     speedup, efficiency = (rows[-1][name] or 0.0 for name in ("speedup", "efficiency"))
-    scaled = "scaled speed-up" if kind.name == "weak" else "speed-up"
     text += (
-        f": {scaled} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
+        f": {speedup_name(kind)} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
         f"efficiency {coarse_percent(efficiency)}."
     )
     losses = _losses(rows)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.predict.engine import root_causes
-from scalatrace.predict.engine.root_causes import IDEAL, run_ideally
+from scalatrace.predict.engine.root_causes import IDEAL, ideal_time_ns, run_ideally
 from scalatrace.predict.engine.simulate import SimulationDeadlockError, Simulator
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.histogram import Histogram
@@ -119,3 +119,10 @@ def test_the_longest_waits_are_followed_first(monkeypatch: pytest.MonkeyPatch) -
     run = run_ideally(chain())
     assert {waiter for waiter, *_ in run.pairs} == {2}
     assert run.followed == pytest.approx(150 / 290)
+
+
+def test_the_time_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first computation of a rank is part of start-up, which is left out."""
+    assert ideal_time_ns(chain()) == run_ideally(chain().without_phases).time_ns == 50
+    monkeypatch.setattr(root_causes, "MAX_RANKS", 2)
+    assert ideal_time_ns(chain()) is None
