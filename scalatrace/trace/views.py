@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ class Views(Protocol):
 
     def matrix_frame(self, trace: Any, what: str = "bytes", calls: str = "all") -> pd.DataFrame:
         """Return the communicating pairs of ranks."""
+
+    def compare_frame(self, trace: Any, after: Any, by: str = "site") -> pd.DataFrame:
+        """Return the times that differ between two runs."""
+
+    def scaling_frame(self, trace: Any, others: Sequence[Any], weak: bool | None = None) -> pd.DataFrame:
+        """Return the efficiencies of runs on several numbers of ranks."""
 
     def plots(self, trace: Any) -> Any:
         """Return the plots of the trace."""

@@ -35,5 +35,7 @@ def test_it_runs(openmpi: Mpi, monkeypatch: pytest.MonkeyPatch) -> None:
     nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=where).execute()
     outputs = {cell["id"]: cell["outputs"] for cell in notebook.cells if cell["cell_type"] == "code"}
     kinds = {name: {key for one in listed for key in one.get("data", ())} for name, listed in outputs.items()}
-    assert all("text/html" in kinds[name] for name in ("record", "stats", "ranks", "events"))
-    assert all("image/png" in kinds[name] for name in ("matrix", "timeline", "histograms"))
+    tables = ("record", "stats", "ranks", "events", "differences", "scaling")
+    assert all("text/html" in kinds[name] for name in tables)
+    plots = ("matrix", "timeline", "histograms", "heat", "flame", "differences", "scaling")
+    assert all("image/png" in kinds[name] for name in plots)

@@ -33,7 +33,7 @@ def test_matrix(name: str, what: str) -> None:
     axes = trace.plot.matrix(what)
     (image,) = axes.images
     assert np.array_equal(image.get_array().filled(0), matrix(trace, what))
-    assert axes.get_ylabel() == "from rank"
+    assert axes.get_ylabel() == "sending rank"
     axes.figure.canvas.draw()
 
 
@@ -51,7 +51,7 @@ def test_timeline() -> None:
     spans = [path.get_extents() for one in axes.collections for path in one.get_paths()]
     calls = sum(len(list(trace.walk(rank))) for rank in (0, 2))
     assert len(spans) == calls + 2  # and a bar of computation for each rank
-    assert axes.get_xlabel() == "time in µs"
+    assert axes.get_xlabel() == "time (µs)"
     assert "sendrecv" not in {text.get_text() for text in axes.get_legend().get_texts()}
     axes.figure.canvas.draw()
 

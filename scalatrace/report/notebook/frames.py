@@ -5,12 +5,17 @@ pandas is an extra: pip install 'scalatrace[pandas]'. Times are in ns, sizes in 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation, received_bytes, sent_bytes
+from scalatrace.report.columns import TIME_DIFFERENCES
 from scalatrace.report.costs.rows import KEYS, RANK, by_node, by_rank
+from scalatrace.report.notebook.compared_runs import COMPARED, compared
+from scalatrace.report.notebook.drawing import check_choice
+from scalatrace.report.notebook.scaled_runs import scaled
 from scalatrace.trace.exchange.matrix import pair_table
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, COMPUTE
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
 
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["events_frame", "matrix_frame", "stats_frame"]
+__all__ = ["compare_frame", "events_frame", "matrix_frame", "scaling_frame", "stats_frame"]
 
 
 def events_frame(trace: Trace, rank: int, limit: int | None = None) -> pd.DataFrame:
@@ -94,6 +99,39 @@ def matrix_frame(trace: Trace, what: str = "bytes", calls: str = "all") -> pd.Da
     table = pair_table(trace, what, calls)
     columns = {"sender": table.senders, "receiver": table.receivers, what: table.amounts}
     return pandas.DataFrame(columns)
+
+
+def compare_frame(trace: Trace, after: Trace, by: str = "site") -> pd.DataFrame:
+    """Return the computation and calls whose times differ between two runs, the largest differences first.
+
+    Columns: `time`: "computation", or "in" an operation; `place`; `left_ns`, `right_ns`: before and after, of
+    all ranks, or the mean of a rank where the numbers of ranks differ; `difference_ns`; `time_ratio`;
+    `share_of_difference`, of all times that differ. Unknown numbers are missing.
+
+    Raises:
+        UsageError: `by` is not "site" or "op", or pandas is missing.
+    """
+    check_choice("by", by, COMPARED)
+    pandas = _pandas()
+    return pandas.DataFrame(compared(trace, after, by).times(), columns=list(TIME_DIFFERENCES.names))
+
+
+def scaling_frame(trace: Trace, others: Iterable[Trace], weak: bool | None = None) -> pd.DataFrame:
+    """Return the POP efficiencies of runs on several numbers of ranks, one run a row, ascending.
+
+    Columns: `ranks`, `run_time_ns`, `speedup`, `efficiency` (speed-up over that of perfect scaling),
+    `global_efficiency`, `parallel_efficiency`, `load_balance`, `communication_efficiency`, `serialisation`,
+    `transfer`, `computation_scalability`; `scalatrace.report.scaling.runs` defines them. Unknown ones are
+    missing.
+
+    Args:
+        weak: the work of a rank is the same in all runs; None: judged.
+
+    Raises:
+        UsageError: no other run, two of one number of ranks, one has no times, or pandas is missing.
+    """
+    pandas = _pandas()
+    return pandas.DataFrame(scaled([trace, *others], weak).efficiencies)
 
 
 def _pandas() -> Any:

@@ -26,7 +26,7 @@ from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["PageOptions", "TraceAggregates", "gather"]
+__all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
 
 MAX_COMPUTING = 6
 """Pieces of computation that a page lists."""
@@ -110,7 +110,7 @@ def gather(
     prediction = options.prediction
     nodes = {} if prediction is None else prediction.nodes
     basis = basis_of(summary, len(trace.ranks), prediction)
-    rows = _rows(trace, numbers, notes)
+    rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     sizes = sizes_of(messages, budget.exact)
     ranks, chosen = (options.ranks, "") if options.ranks else some_ranks(trace, messages, grid)
@@ -153,8 +153,13 @@ def _exchanges(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Excha
         return []
 
 
-def _rows(trace: Trace, numbers: dict[int, int], notes: list[str]) -> dict[int, CostRow]:
-    """Return calls, bytes and times of each event node, by its number."""
+def rows_by_node(trace: Trace, numbers: dict[int, int], notes: list[str]) -> dict[int, CostRow]:
+    """Return calls, bytes and times of each event node, by its number.
+
+    Args:
+        numbers: of the nodes, as `node_numbers`.
+        notes: gets the reason where calls and bytes are not known.
+    """
     key = partial(_key, numbers)
     try:
         rows = rows_of(trace, key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from operator import is_
 from typing import TYPE_CHECKING, Any, Self
@@ -205,9 +205,17 @@ class Trace(TraceTables):
         """Return the communicating pairs as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
         return views().matrix_frame(self, what, calls)
 
+    def compare_frame(self, after: Trace, by: str = "site") -> pd.DataFrame:
+        """Return times that differ from those of another run; see `scalatrace.report.notebook.frames`."""
+        return views().compare_frame(self, after, by)
+
+    def scaling_frame(self, others: Iterable[Trace], weak: bool | None = None) -> pd.DataFrame:
+        """Return efficiencies of runs on several sizes; see `scalatrace.report.notebook.frames`."""
+        return views().scaling_frame(self, list(others), weak)
+
     @property
     def plot(self) -> Any:
-        """Plots: `matrix()`, `timeline()`, `histogram()`; see `scalatrace.report.notebook.plots`."""
+        """Plots such as `matrix()` and `flame()`; see `scalatrace.report.notebook.plots`."""
         return views().plots(self)
 
     def _repr_html_(self) -> str | None:
