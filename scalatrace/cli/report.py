@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.gather import PageOptions, TraceAggregates
     from scalatrace.report.page.predictions.simulated import PagePrediction
-    from scalatrace.report.page.timeline import SimulateLines
+    from scalatrace.report.page.timeline.lines import SimulateLines
     from scalatrace.trace.model.symbolic import SymbolicTrace
 
 EXAMPLE = (
@@ -196,7 +196,7 @@ def _with_predictions(
 def _options(args: argparse.Namespace) -> PageOptions:
     from scalatrace.record.selection import parse_window
     from scalatrace.report.page.gather import PageOptions
-    from scalatrace.report.page.timeline import TimelineWindow
+    from scalatrace.report.page.timeline.rows import TimelineWindow
 
     try:
         first, last = (0.0, None) if args.window is None else parse_window(args.window)
@@ -223,7 +223,7 @@ def _model(args: argparse.Namespace, traces: list[Trace]) -> SymbolicTrace | Non
 
 def _ranks(text: str | None) -> tuple[int, ...]:
     """Return the ranks of `0-7,12`. Raises UsageError."""
-    from scalatrace.report.page.timeline import MAX_RANKS
+    from scalatrace.report.page.timeline.lines import MAX_RANKS
 
     ranks: list[int] = []
     for word in (text or "").split(",") if text is not None else ():

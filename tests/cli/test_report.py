@@ -55,7 +55,7 @@ def test_ranks_and_window(traces: tuple[str, str], capsys: pytest.CaptureFixture
     assert main(["report", traces[0], "--json", "--ranks", "2-3,0,2", "--window", "0.00002-0.00005"]) == 0
     timeline = json.loads(capsys.readouterr().out)["traces"][0]["timeline"]
     assert [line["rank"] for line in timeline["lines"]] == [2, 3, 0]
-    starts = [bar[0] for line in timeline["lines"] for bar in line["bars"]]
+    starts = [bar[0] for line in timeline["lines"] for bar in line["items"]]
     assert 16_000 <= min(starts) <= max(starts) <= 50_000
 
 

@@ -268,6 +268,46 @@ def test_the_time_line_is_searched_and_zoomed(view_of: View, tmp_path: Path) -> 
         clean(view)
 
 
+def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4, steps=100_000))) as view:
+        canvas, detail = view.page.locator("#timeline canvas"), "#timeline .detail"
+        box = view.page.locator("#timeline input[type=search]")
+        box.fill("send rank:2")
+        assert view.page.locator("#timeline .controls .dim").nth(2).inner_text() == "100,000 calls"
+        box.press("Enter")
+        box.press("Enter")
+        assert view.text(detail).startswith(
+            "rank 2: Send; peer 3, 800 B; from 16 µs, 3 µs long; repetition 1 of"
+        )
+        box.fill("")
+        view.page.get_by_role("button", name="Show all", exact=True).click()
+        canvas.hover(position={"x": 600, "y": 30})
+        assert view.text("#tooltip").startswith("rank 0: 99,999 iterations of 3 calls\neach 12 µs: ")
+        assert "completion 25.0 %" in view.text("#tooltip")
+        canvas.focus()
+        for _ in range(15):
+            view.page.keyboard.press("+")
+        view.page.keyboard.press("ArrowRight")
+        text = view.text(detail)
+        assert "of 99,999; ring.py:" in text
+        repetition = int(text.split("repetition ")[1].split(" of")[0].replace(",", ""))
+        assert 49_000 < repetition < 51_000
+        starts = []
+        for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
+            view.page.keyboard.press(key)
+            starts.append(view.text(detail))
+        assert starts[1] == text
+        assert len(set(starts)) == 3
+        clean(view)
+
+
+def test_ranks_of_a_large_run_stand_for_others(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, million_stencil(side=64))) as view:
+        assert "one rank of each other class of ranks with equal calls" in view.text("#timeline")
+        assert "The number below a rank is that of ranks with equal calls" in view.text("#timeline")
+        clean(view)
+
+
 def test_histograms(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, recorded()["p2p"])) as view:
         assert view.page.locator("#histograms svg").count() == 4

@@ -17,7 +17,7 @@ from scalatrace.report.notebook.heat_maps import TIMES, draw_matrix, draw_ranks
 from scalatrace.report.notebook.histograms import HISTOGRAMS, draw_histogram
 from scalatrace.report.notebook.scaled_runs import SCALING, draw_scaling
 from scalatrace.report.notebook.timelines import draw_time_line
-from scalatrace.report.page.timeline import TimelineWindow
+from scalatrace.report.page.timeline.rows import TimelineWindow
 from scalatrace.trace.exchange.matrix import CALLS, MEASURES
 
 if TYPE_CHECKING:

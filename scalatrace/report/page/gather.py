@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
@@ -19,7 +20,9 @@ from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
-from scalatrace.report.page.timeline import SimulateLines, TimeLine, TimelineWindow, some_ranks, time_line
+from scalatrace.report.page.timeline.lines import SimulateLines, time_line
+from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
+from scalatrace.report.page.timeline.rows import TimeLine, TimelineWindow
 from scalatrace.report.page.tree import PageTree, SimulatedTimes, node_numbers, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
@@ -113,7 +116,11 @@ def gather(
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     sizes = sizes_of(messages, budget.exact)
-    ranks, chosen = (options.ranks, "") if options.ranks else some_ranks(trace, messages, grid)
+    chosen = (
+        ChosenRanks(tuple(options.ranks))
+        if options.ranks
+        else choose_ranks(trace, messages, grid, efficiency(trace))
+    )
     computing = computing_of(trace, numbers)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
@@ -130,7 +137,7 @@ def gather(
         rank_grid(trace, grid, source),
         sizes,
         deltas_of(trace),
-        time_line(trace, ranks, options.window, chosen, options.simulate_lines),
+        time_line(trace, chosen, options.window, options.simulate_lines),
         provenance_of(trace, numbers, options.model),
         prediction,
         tuple(notes),

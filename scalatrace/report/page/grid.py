@@ -27,7 +27,7 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 
-__all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "rank_grid"]
+__all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "group_numbers", "rank_grid"]
 
 MAX_SAMPLED_PAIRS = 1 << 12
 MIN_NEIGHBOUR_SHARE = 0.5
@@ -161,7 +161,7 @@ def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
         axes = [Axis(side, ((0, side - 1),)) for side in grid.shape]
         group = RankGroup(ranks_text(trace.ranks), len(trace.ranks))
         return RankGrid(grid.shape, source, tuple(axes), (0,), (group,), False)
-    numbers, exact = _group_numbers(trace)
+    numbers, exact = group_numbers(trace)
     groups, numbers = _number_groups(numbers)
     exact = exact and int(numbers.max()) < MAX_GROUPS - 1
     table = numbers.reshape(grid.shape)
@@ -185,7 +185,7 @@ def _starts(table: np.ndarray, axis: int) -> list[int]:
     return [0, *(np.flatnonzero(differ) + 1).tolist()]
 
 
-def _group_numbers(trace: Trace) -> tuple[Ints, bool]:
+def group_numbers(trace: Trace) -> tuple[Ints, bool]:
     """Return a number of each rank, equal for ranks with equal calls; -1 for ranks that are not there."""
     where, exact = ranks_in(trace.ranks), True
     numbers = np.full(trace.nprocs, -1)

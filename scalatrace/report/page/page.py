@@ -35,8 +35,8 @@ from scalatrace.stats.interval_width import is_vague
 __all__ = ["page", "rendered"]
 
 SCRIPTS = (
-    "dom", "format", "tooltip", "theme", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts",
-    "causes", "fits", "lines", "prediction", "main",
+    "dom", "format", "tooltip", "theme", "tree", "flame", "glyphs", "repeats", "timeline", "matrix", "grid",
+    "charts", "causes", "fits", "lines", "prediction", "main",
 )  # fmt: skip
 STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"

@@ -1,26 +1,30 @@
 // The time line: a row per rank, or per thread of a rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
-const LANE = 26, LOW_LANE = 14, MAX_HIGH_LANES = 64, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 300, MAX_EDGED = 60;
-const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4;
+const LANE = 26, LOW_LANE = 14, MAX_HIGH_LANES = 64, LANE_TOP = 22, MAX_ARROWS = 300, MAX_EDGED = 60;
+const LEAST_LABEL = 84, LETTER = 6.6; // pixels of the names of rows
+const LEAST_PERIOD = 6; // pixels of a repetition whose calls are drawn
 
 class TimeLineView {
   constructor(place, trace) {
     this.data = trace.timeline;
     this.lines = this.data.lines;
     this.lane = this.lines.length > MAX_HIGH_LANES ? LOW_LANE : LANE;
-    const ends = this.lines.flatMap((line) => line.bars.length ? [line.bars[line.bars.length - 1]] : []).map((bar) => bar[START] + bar[LENGTH]);
-    const starts = this.lines.flatMap((line) => line.bars.length ? [line.bars[0][START]] : []);
+    const starts = this.lines.flatMap((line) => line.items.slice(0, 1)).map((item) => isLoop(item) ? item.start_ns : item[START]);
     this.first = Math.min(...starts, Infinity);
-    this.last = Math.max(...ends, 0);
+    this.last = Math.max(...this.lines.map((line) => line.items.length ? line.end_ns : 0), 0);
     if (!(this.last > this.first)) {
       place.append(h("p", {}, this.data.note || "No calls in this window."));
       return;
     }
-    this.chosen = [0, -1];
+    this.edge = Math.max(LEAST_LABEL, 12 + LETTER * Math.max(...this.lines.map((line, i) => this.label(i).length)));
+    this.chosen = { line: 0, bar: null, start: 0 };
+    this.shown = [];
+    const hasLoops = this.lines.some((line) => line.items.some(isLoop));
     this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Time line: left and right go from call to call, up and down to other ranks, plus and minus zoom" });
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a call, or focus the drawing and use the arrow keys.");
     const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
     this.runTime = trace.runTime || 0;
-    const dashed = this.data.arrows.length ? h("p", { class: "dim" }, "Arrows are messages; dashed ones seem to arrive before they are sent, since times are means.") : "";
+    const hasMessages = this.lines.some((line) => sumCalls(line.items, (bar) => bar[SENT][0] >= 0 ? 1 : 0));
+    const dashed = hasMessages ? h("p", { class: "dim" }, "Arrows are messages; dashed ones seem to arrive before they are sent, since times are means.") : "";
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
@@ -29,7 +33,8 @@ class TimeLineView {
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
       this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
-      this.data.chosen ? h("p", { class: "dim" }, this.data.chosen) : "",
+      hasLoops ? h("p", { class: "dim" }, "Iterations that are too short to be seen are drawn as the shares of their time, one above the other; zoom in to see their calls.") : "",
+      this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal calls." : "") : "",
       this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
     this.from = this.first;
@@ -43,15 +48,23 @@ class TimeLineView {
   // First show as much as can be read: about 30 calls of the first rank, in the middle; where there is a simulated
   // row, the first ones of both rows, which may be fast and slow.
   begin() {
-    const bars = this.lines[0].bars, below = this.lines[1];
-    if (bars.length > 60) {
-      const end = (bar) => bar[START] + bar[LENGTH];
-      const at = Math.floor(bars.length / 2);
-      const isPair = below && below.simulated && !this.lines[0].simulated && below.bars.length > 30;
-      this.from = isPair ? Math.min(bars[0][START], below.bars[0][START]) : bars[at - 15][START];
-      this.to = Math.max(isPair ? Math.max(end(bars[30]), end(below.bars[30])) : end(bars[at + 15]), this.from + 1);
+    const [first, below] = this.lines;
+    if (this.data.window.length) [this.from, this.to] = this.data.window;
+    else if (sumCalls(first.items, () => 1) > 60) {
+      const isPair = below && below.simulated && !first.simulated && sumCalls(below.items, () => 1) > 30;
+      const [from, end] = this.reach(first, isPair ? 0 : (this.first + first.end_ns) / 2);
+      const [fromBelow, endBelow] = isPair ? this.reach(below, 0) : [from, end];
+      this.from = Math.min(from, fromBelow);
+      this.to = Math.max(end, endBelow, this.from + 1);
     }
     this.draw();
+  }
+
+  // Start and end of the next 30 calls of a row.
+  reach(line, from) {
+    const calls = [];
+    for (const call of callsOf(line.items, from, Infinity)) if (calls.push(call) > 30) break;
+    return calls.length ? [calls[0].start, Math.max(...calls.map((call) => call.start + call.bar[LENGTH]))] : [this.first, this.last];
   }
 
   connect() {
@@ -70,7 +83,7 @@ class TimeLineView {
     });
     this.canvas.addEventListener("mousemove", (event) => {
       if (down && down.selects) {
-        this.selected = [down.x, event.offsetX].sort((a, b) => a - b).map((x) => this.timeAt(Math.max(x, LABEL)));
+        this.selected = [down.x, event.offsetX].sort((a, b) => a - b).map((x) => this.timeAt(Math.max(x, this.edge)));
         this.draw();
         return;
       }
@@ -82,7 +95,7 @@ class TimeLineView {
         return;
       }
       const hit = this.hit(event.offsetX, event.offsetY);
-      if (hit) { showTip(this.describe(...hit), event.clientX, event.clientY); this.detail.textContent = this.describe(...hit).replaceAll("\n", "; "); }
+      if (hit) { showTip(this.describe(hit), event.clientX, event.clientY); this.detail.textContent = this.describe(hit).replaceAll("\n", "; "); }
       else hideTip();
     });
     this.canvas.addEventListener("mouseleave", hideTip);
@@ -90,17 +103,14 @@ class TimeLineView {
   }
 
   key(event) {
-    const [line, bar] = this.chosen;
-    const step = (to) => this.choose(line, Math.max(0, Math.min(this.lines[line].bars.length - 1, to)));
+    const { line } = this.chosen;
     const lane = (to) => {
       const next = Math.max(0, Math.min(this.lines.length - 1, to));
-      const here = this.lines[line].bars[Math.max(bar, 0)];
-      const near = this.lines[next].bars.findIndex((one) => one[START] + one[LENGTH] >= (here ? here[START] : this.from));
-      this.choose(next, Math.max(0, near));
+      this.choose(next, this.after(next, this.showsChosen() ? this.chosen.start : this.from));
     };
-    const inView = () => this.lines[line].bars.findIndex((one) => one[START] + one[LENGTH] >= this.from);
+    const step = (find) => this.choose(line, this.showsChosen() ? find() : this.after(line, this.from));
     const actions = {
-      ArrowRight: () => step(bar < 0 ? inView() : bar + 1), ArrowLeft: () => step(bar < 0 ? inView() : bar - 1),
+      ArrowRight: () => step(() => this.following()), ArrowLeft: () => step(() => this.preceding()),
       ArrowUp: () => lane(line - 1), ArrowDown: () => lane(line + 1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
       "-": () => this.zoom(2), Home: () => this.all(),
     };
@@ -109,17 +119,55 @@ class TimeLineView {
     actions[event.key]();
   }
 
-  choose(line, bar) {
-    this.chosen = [line, bar];
-    const one = this.lines[line].bars[bar];
-    if (!one) return;
-    if (one[START] < this.from || one[START] + one[LENGTH] > this.to) {
+  // The first call of a row that ends at a time or later.
+  after(line, from) { return callsOf(this.lines[line].items, from, Infinity).next().value; }
+
+  showsChosen() {
+    const { bar, start } = this.chosen;
+    return bar && start <= this.to && start + bar[LENGTH] >= this.from;
+  }
+
+  isChosen(call) { return call.bar === this.chosen.bar && call.start === this.chosen.start; }
+
+  // The call behind the chosen one.
+  following() {
+    let isBehind = false;
+    for (const call of callsOf(this.lines[this.chosen.line].items, this.chosen.start, Infinity)) {
+      if (isBehind) return call;
+      isBehind = this.isChosen(call);
+    }
+    return null;
+  }
+
+  // The call before the chosen one.
+  preceding() {
+    const { line, start } = this.chosen;
+    for (let back = Math.max(1, this.to - this.from); ; back *= 4) {
+      let last = null;
+      for (const call of callsOf(this.lines[line].items, start - back, start)) {
+        if (this.isChosen(call)) break;
+        last = call;
+      }
+      if (last || start - back < this.first) return last;
+    }
+  }
+
+  choose(line, call) {
+    if (!call) return;
+    this.chosen = { line, ...call };
+    const { start } = call, end = start + call.bar[LENGTH];
+    if (start < this.from || end > this.to) {
       const wide = this.to - this.from;
-      this.from = one[START] - wide / 3;
+      this.from = start - wide / 3;
       this.to = this.from + wide;
     }
+    const [loop] = call.around[call.around.length - 1] || [];
+    if (loop && loop.period_ns < this.leastPeriod()) { // its calls are not drawn: show some repetitions
+      this.from = start - 2 * loop.period_ns;
+      this.to = start + 4 * loop.period_ns;
+    }
     this.draw();
-    this.detail.textContent = this.describe(line, bar).replaceAll("\n", "; ");
+    this.detail.textContent = this.describe({ line, call }).replaceAll("\n", "; ");
   }
 
   // Words of a search: parts of an operation or call site, and ranks. All must hold for a call.
@@ -128,7 +176,7 @@ class TimeLineView {
     const ranks = words.filter((word) => word.startsWith("rank:")).map((word) => word.slice(5)), parts = words.filter((word) => !word.startsWith("rank:"));
     const places = this.data.places.map(([op, , site]) => parts.every((part) => `${op} ${site}`.toLowerCase().includes(part)));
     this.matches = words.length ? (line, bar) => places[bar[PLACE]] && ranks.every((rank) => rank === String(this.lines[line].rank)) : null;
-    const count = this.matches ? this.lines.reduce((sum, line, i) => sum + line.bars.filter((bar) => this.matches(i, bar)).length, 0) : 0;
+    const count = this.matches ? this.lines.reduce((sum, line, i) => sum + sumCalls(line.items, (bar) => this.matches(i, bar) ? 1 : 0), 0) : 0;
     this.found.textContent = words.length ? `${number(count)} ${count === 1 ? "call" : "calls"}` : "";
     this.draw();
   }
@@ -136,11 +184,15 @@ class TimeLineView {
   // Go to the next call that the search has, in this line and then in those below.
   next() {
     if (!this.matches) return;
-    const [line, bar] = this.chosen;
+    const { line, bar, start } = this.chosen;
     for (let step = 0; step <= this.lines.length; step++) {
-      const at = (line + step) % this.lines.length, from = step ? 0 : bar + 1;
-      const hit = this.lines[at].bars.findIndex((one, i) => i >= from && this.matches(at, one));
-      if (hit >= 0) { this.choose(at, hit); return; }
+      const at = (line + step) % this.lines.length, isBehind = !step && bar;
+      const enters = (loop) => sumCalls(loop.items, (inner) => this.matches(at, inner) ? 1 : 0) > 0;
+      for (const call of callsOf(this.lines[at].items, isBehind ? start : -Infinity, Infinity, enters)) {
+        if (!this.matches(at, call.bar) || (isBehind && (call.start < start || this.isChosen(call)))) continue;
+        this.choose(at, call);
+        return;
+      }
     }
   }
 
@@ -161,20 +213,24 @@ class TimeLineView {
     this.draw();
   }
 
-  timeAt(x) { return this.from + (x - LABEL) / this.width * (this.to - this.from); }
+  timeAt(x) { return this.from + (x - this.edge) / this.width * (this.to - this.from); }
 
-  x(ns) { return LABEL + (ns - this.from) / (this.to - this.from) * this.width; }
+  x(ns) { return this.edge + (ns - this.from) / (this.to - this.from) * this.width; }
 
+  leastPeriod() { return LEAST_PERIOD / this.width * (this.to - this.from); }
+
+  // The call or loop that is drawn at a place: its line, and `call` or `loop`.
   hit(x, y) {
     const line = Math.floor((y - LANE_TOP) / this.lane);
-    if (x < LABEL || !this.lines[line]) return null;
+    if (x < this.edge || !this.shown[line]) return null;
     let best = null, near = 4;
-    this.lines[line].bars.forEach((bar, i) => {
-      const left = this.x(bar[START]), right = Math.max(left + 2, this.x(bar[START] + bar[LENGTH]));
+    for (const call of this.shown[line].calls) {
+      const left = this.x(call.start), right = Math.max(left + 2, this.x(call.start + call.bar[LENGTH]));
       const away = x < left ? left - x : x > right ? x - right : 0;
-      if (away < near || (away === 0 && near === 0)) { best = [line, i]; near = away; }
-    });
-    return best;
+      if (away < near || (away === 0 && near === 0)) { best = { line, call }; near = away; }
+    }
+    const loop = this.shown[line].loops.find((one) => this.x(one.start) <= x && x <= this.x(one.end));
+    return best || (loop ? { line, loop: loop.loop } : null);
   }
 
   // The rank, or its thread: "2.1".
@@ -189,19 +245,25 @@ class TimeLineView {
     return this.lines[line].simulated && above && !above.simulated ? "simulated" : this.rank(line);
   }
 
-  describe(line, bar) {
-    const one = this.lines[line].bars[bar], place = this.data.places[one[PLACE]];
-    const [op, , site] = place;
-    const peer = one[PEER] >= 0 ? `peer ${number(one[PEER])}` : one[PEER] === -2 ? "peer: any" : "";
-    const size = one[NBYTES] ? bytes(one[NBYTES]) : "";
-    const when = this.data.timed ? `from ${coarseDuration(one[START])}, ${coarseDuration(one[LENGTH])} long` : `call ${bar + 1}`;
-    return [`${this.rank(line)}${this.lines[line].simulated ? ", simulated" : ""}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
+  describe({ line, call, loop }) {
+    const who = `${this.rank(line)}${this.lines[line].simulated ? ", simulated" : ""}`;
+    if (loop) {
+      const calls = number(sumCalls(loop.items, () => 1));
+      const parts = [...shares(loop, this.data.places)].map(([category, ns]) => `${category} ${percent(ns, loop.period_ns)}`);
+      return [`${who}: ${number(loop.times)} iterations of ${calls} calls`, `each ${coarseDuration(loop.period_ns)}: ${parts.join(", ")}`, "zoom in to see the calls"].join("\n");
+    }
+    const { bar, start, around } = call, [op, , site] = this.data.places[bar[PLACE]];
+    const peer = bar[PEER] >= 0 ? `peer ${number(bar[PEER])}` : bar[PEER] === -2 ? "peer: any" : "";
+    const size = bar[NBYTES] ? bytes(bar[NBYTES]) : "";
+    const when = this.data.timed ? `from ${coarseDuration(start)}, ${coarseDuration(bar[LENGTH])} long` : "";
+    const repeated = around.map(([each, k]) => `repetition ${number(k + 1)} of ${number(each.times)}`).join(", in ");
+    return [`${who}: ${op}`, [peer, size].filter(Boolean).join(", "), when, repeated, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }
 
   draw() {
     const ratio = devicePixelRatio || 1, wide = Math.max(320, this.canvas.parentElement.clientWidth - 2);
     const high = LANE_TOP + this.lane * this.lines.length + 6;
-    this.width = wide - LABEL - 8;
+    this.width = wide - this.edge - 8;
     this.canvas.width = wide * ratio;
     this.canvas.height = high * ratio;
     this.canvas.style.width = `${wide}px`;
@@ -212,35 +274,39 @@ class TimeLineView {
     pen.font = "11px system-ui, sans-serif";
     this.axis(pen, wide, high);
     const colors = this.data.places.map(([, category]) => color(categoryColor(category)));
-    const compute = color("compute");
+    const compute = color("compute"), margin = (this.to - this.from) / 2; // of calls whose messages may be seen
+    this.shown = this.lines.map((line) => shownItems(line.items, this.from - margin, this.to + margin, this.leastPeriod()));
     this.lines.forEach((line, i) => {
       const top = LANE_TOP + i * this.lane;
       pen.fillStyle = color(line.simulated ? "dim" : "text");
-      pen.fillText(this.label(i), 4, top + this.lane / 2 + 3);
+      const isCounted = line.alike > 1 && this.lane === LANE && this.label(i) !== "simulated";
+      pen.fillText(this.label(i), 4, top + this.lane / 2 + (isCounted ? -1 : 3));
+      if (isCounted) {
+        pen.fillStyle = color("dim");
+        pen.fillText(`×${number(line.alike)}`, 4, top + this.lane / 2 + 10);
+      }
       pen.save();
       pen.beginPath();
-      pen.rect(LABEL, top, this.width, this.lane);
+      pen.rect(this.edge, top, this.width, this.lane);
       pen.clip();
       pen.fillStyle = compute;
       pen.globalAlpha = 0.28;
-      if (line.bars.length) {
-        const end = line.bars[line.bars.length - 1];
-        pen.fillRect(this.x(0), top + 0.3 * this.lane, this.x(end[START] + end[LENGTH]) - this.x(0), 0.4 * this.lane);
-      }
+      if (line.items.length) pen.fillRect(this.x(0), top + 0.3 * this.lane, this.x(line.end_ns) - this.x(0), 0.4 * this.lane);
       pen.globalAlpha = 1;
-      line.bars.forEach((bar, j) => {
-        const left = this.x(bar[START]), right = this.x(bar[START] + bar[LENGTH]);
-        if (right < LABEL || left > wide) return;
-        pen.fillStyle = colors[bar[PLACE]];
-        pen.globalAlpha = this.matches && !this.matches(i, bar) ? 0.15 : 1;
+      for (const { loop, start, end } of this.shown[i].loops) this.drawLoop(pen, i, loop, this.x(start), this.x(end), top);
+      for (const call of this.shown[i].calls) {
+        const left = this.x(call.start), right = this.x(call.start + call.bar[LENGTH]);
+        if (right < this.edge || left > wide) continue;
+        pen.fillStyle = colors[call.bar[PLACE]];
+        pen.globalAlpha = this.matches && !this.matches(i, call.bar) ? 0.15 : 1;
         pen.fillRect(left, top + 3, Math.max(1.5, right - left), this.lane - 6);
         pen.globalAlpha = 1;
-        if (this.chosen[0] === i && this.chosen[1] === j) {
+        if (this.chosen.line === i && this.isChosen(call)) {
           pen.strokeStyle = color("text");
           pen.lineWidth = 2;
           pen.strokeRect(left - 1, top + 2, Math.max(3, right - left) + 2, this.lane - 4);
         }
-      });
+      }
       pen.restore();
     });
     this.arrows(pen);
@@ -256,12 +322,29 @@ class TimeLineView {
     this.span.textContent = `shown: ${duration(this.to - this.from)} of ${duration(here)}${part}`;
   }
 
+  // Shares of the time of a loop, one above the other; the remainder is computation.
+  drawLoop(pen, line, loop, left, right, top) {
+    const high = this.lane - 6, from = Math.max(left, this.edge - 1), wide = Math.max(1.5, Math.min(right, this.edge + this.width + 9) - from);
+    pen.globalAlpha = this.matches && !sumCalls(loop.items, (bar) => this.matches(line, bar) ? 1 : 0) ? 0.15 : 1;
+    let bottom = top + 3 + high;
+    for (const [category, ns] of shares(loop, this.data.places)) {
+      const part = high * ns / loop.period_ns;
+      pen.fillStyle = color(categoryColor(category));
+      pen.fillRect(from, bottom - part, wide, part);
+      bottom -= part;
+    }
+    pen.globalAlpha = 1;
+    pen.strokeStyle = color("line");
+    pen.lineWidth = 1;
+    pen.strokeRect(from, top + 3, wide, high);
+  }
+
   // Operations over the arrows, on the bars that have room for them.
   names(pen, wide) {
     if (this.lane < LANE) return;
     this.lines.forEach((line, i) => {
-      for (const bar of line.bars) {
-        const left = Math.max(this.x(bar[START]), LABEL), right = Math.min(this.x(bar[START] + bar[LENGTH]), wide);
+      for (const { bar, start } of this.shown[i].calls) {
+        const left = Math.max(this.x(start), this.edge), right = Math.min(this.x(start + bar[LENGTH]), wide);
         const [op, category] = this.data.places[bar[PLACE]], room = right - left - 8;
         if (room < 24) continue;
         const needed = pen.measureText(op).width;
@@ -293,21 +376,17 @@ class TimeLineView {
   }
 
   arrows(pen) {
-    const seen = this.data.arrows.filter(([a, i, b, j]) => {
-      const [from, to] = this.ends(a, i, b, j);
-      return Math.max(from, to) >= this.from && Math.min(from, to) <= this.to;
-    });
+    const seen = this.messages().filter(({ from, to }) => Math.max(from, to) >= this.from && Math.min(from, to) <= this.to);
     this.hidden.textContent = seen.length > MAX_ARROWS ? `${number(seen.length)} messages: zoom in to see them` : "";
     if (seen.length > MAX_ARROWS) return;
     pen.save();
     pen.beginPath();
-    pen.rect(LABEL, 0, this.width, 1e5);
+    pen.rect(this.edge, 0, this.width, 1e5);
     pen.clip();
     pen.strokeStyle = color("text");
     pen.globalAlpha = seen.length > MAX_EDGED ? 0.55 : 0.85;
     pen.lineWidth = 1;
-    for (const [a, i, b, j] of seen) {
-      const [from, to] = this.ends(a, i, b, j);
+    for (const { a, b, from, to } of seen) {
       pen.setLineDash(to < from ? [3, 3] : []);
       const x1 = this.x(from), x2 = this.x(to), y1 = LANE_TOP + a * this.lane + this.lane / 2, y2 = LANE_TOP + b * this.lane + this.lane / 2;
       for (const [name, wide] of (seen.length > MAX_EDGED ? [["text", 0.9]] : [["bg", 3.5], ["text", 1.2]])) { // a light edge, so that it is seen on the bars
@@ -329,11 +408,19 @@ class TimeLineView {
     pen.restore();
   }
 
-  // A message goes from the start of its send to the end of the call that completes its receive.
-  ends(a, i, b, j) {
-    const receive = this.lines[b].bars[j];
-    const done = receive[5] >= 0 ? this.lines[b].bars[receive[5]] : receive;
-    return [this.lines[a].bars[i][START], done[START] + done[LENGTH]];
+  // Messages between the calls that are shown. One goes from the start of its send to the end of the call that completes its receive.
+  messages() {
+    const key = (line, message) => `${this.lines[line].simulated} ${message}`, sends = new Map(), found = [];
+    const each = (end, f) => this.shown.forEach(({ calls }, line) => calls.forEach((call) => {
+      const message = messageOf(call, end);
+      if (message !== null) f(line, call, key(line, message));
+    }));
+    each(SENT, (line, call, name) => sends.set(name, [line, call]));
+    each(RECEIVED, (b, call, name) => {
+      const [a, send] = sends.get(name) || [];
+      if (send) found.push({ a, b, from: send.start, to: call.start + call.bar[DONE] });
+    });
+    return found;
   }
 }
 

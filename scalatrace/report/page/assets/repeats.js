@@ -1,0 +1,71 @@
+// Rows of the time line: calls, and loops whose repetitions start period_ns after each other.
+const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4, DONE = 5, SENT = 6, RECEIVED = 7;
+
+const isLoop = (item) => !Array.isArray(item);
+
+// The repetitions of a loop that overlap an interval: the first one, and the one behind the last.
+function overlapping(loop, from, to) {
+  if (!(loop.period_ns > 0)) return [0, loop.times];
+  const begin = Math.max(0, Math.floor((from - loop.start_ns) / loop.period_ns));
+  return [begin, Math.min(loop.times, Math.floor((to - loop.start_ns) / loop.period_ns) + 1)];
+}
+
+// Yield the calls that overlap an interval: bar, start in ns, and around it each loop with the number of the repetition.
+// `enters`: whether a loop is of interest.
+function* callsOf(items, from, to, enters = () => true, shift = 0, around = []) {
+  for (const item of items) {
+    if (!isLoop(item)) {
+      const start = item[START] + shift;
+      if (start <= to && start + item[LENGTH] >= from) yield { bar: item, start, around };
+    } else if (enters(item)) {
+      const [begin, end] = overlapping(item, from - shift, to - shift);
+      for (let k = begin; k < end; k++) yield* callsOf(item.items, from, to, enters, shift + k * item.period_ns, [...around, [item, k]]);
+    }
+  }
+}
+
+// The calls of an interval, and in place of loops whose repetitions are shorter than `least` ns, these.
+function shownItems(items, from, to, least, shift = 0, around = [], shown = { calls: [], loops: [] }) {
+  for (const item of items) {
+    if (!isLoop(item)) {
+      const start = item[START] + shift;
+      if (start <= to && start + item[LENGTH] >= from) shown.calls.push({ bar: item, start, around });
+      continue;
+    }
+    const start = item.start_ns + shift, end = start + item.times * item.period_ns;
+    if (start > to || end < from) continue;
+    if (item.period_ns < least) {
+      shown.loops.push({ loop: item, start, end });
+      continue;
+    }
+    const [begin, behind] = overlapping(item, from - shift, to - shift);
+    for (let k = begin; k < behind; k++) shownItems(item.items, from, to, least, shift + k * item.period_ns, [...around, [item, k]], shown);
+  }
+  return shown;
+}
+
+// Channel and number of the message of a call, as a key; null: none. `end`: SENT or RECEIVED.
+function messageOf(call, end) {
+  const [channel, first] = call.bar[end];
+  if (channel < 0) return null;
+  const each = end === SENT ? "sent" : "received";
+  let number = first;
+  for (const [loop, k] of call.around) number += k * ((loop[each].find(([name]) => name === channel) || [0, 0])[1]);
+  return `${channel} ${number}`;
+}
+
+// Sum f(bar) over the calls of items, with repetitions.
+function sumCalls(items, f) {
+  return items.reduce((sum, item) => sum + (isLoop(item) ? item.times * sumCalls(item.items, f) : f(item)), 0);
+}
+
+// Times of a repetition by category of the calls, ns; the remainder is computation.
+function shares(loop, places) {
+  if (!loop.shares) {
+    const byCategory = new Map();
+    sumCalls(loop.items, (bar) => { const category = places[bar[PLACE]][1]; byCategory.set(category, (byCategory.get(category) || 0)); return 0; });
+    for (const category of byCategory.keys()) byCategory.set(category, sumCalls(loop.items, (bar) => places[bar[PLACE]][1] === category ? bar[LENGTH] : 0));
+    loop.shares = byCategory;
+  }
+  return loop.shares;
+}

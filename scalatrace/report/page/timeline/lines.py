@@ -1,0 +1,129 @@
+"""A time line of a few ranks in a window: reconstructed from mean times of the trace, and of a simulated run.
+
+A trace has no time stamps. Each call starts after the mean computation at its place after its predecessor,
+and takes the mean time in it, both times the rank's load: the times that exports begin with, before they
+delay calls that would end before the messages that they need. So the order of a rank's calls and its total
+are exact. Single times, and the order between ranks, are not.
+
+A simulated run has the time of each call. Its rows stand below those of the same ranks.
+
+Each thread of a rank has a row, which begins with its first call: the time before that is not recorded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from scalatrace.errors import UsageError
+from scalatrace.report.costs.durations import CallTimes, Durations, Line, SimulatedDurations
+from scalatrace.report.page.timeline.ranks import ChosenRanks
+from scalatrace.report.page.timeline.rows import TimeLine, TimelineRow, TimelineWindow
+from scalatrace.report.page.timeline.walk import RowLimits, RowWalk, SharedTables, match_any_source
+from scalatrace.trace.model.nodes import thread_of
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.threads import thread_count
+
+__all__ = ["SimulateLines", "time_line"]
+
+OVERLAPPING = "no time line: threads of a rank call MPI, and the trace does not know which one made a call"
+
+THREADS = (
+    "A row is a thread of a rank, and begins with its first call: when that was is not recorded. Messages on "
+    "channels that several threads use are not drawn."
+)
+
+MAX_BARS = 6000
+"""Calls of all ranks that are drawn."""
+
+MAX_WALKED = 1 << 18
+"""Calls that are walked to reach a window, of all ranks."""
+
+MAX_RANKS = 64
+
+
+SimulateLines = Callable[[Sequence[Line], int], Mapping[Line, CallTimes] | None]
+"""Gives the times of at most so many calls of each line in a simulated run; None: they are too many."""
+
+
+def time_line(
+    trace: Trace,
+    chosen: ChosenRanks,
+    window: TimelineWindow,
+    simulate_lines: SimulateLines | None = None,
+) -> TimeLine:
+    """Reconstruct the calls of some ranks in a window, without the times of start-up and shut-down.
+
+    A rank with more calls than the page draws keeps loops of equal iterations as loops, so that any part of
+    a long run can be looked at.
+
+    Args:
+        simulate_lines: gives the times of lines in a simulated run, whose rows then stand below the others,
+            or alone where the trace has no times; None: there is no such run.
+
+    Raises:
+        UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
+    """
+    if len(chosen.ranks) > MAX_RANKS:
+        raise UsageError(
+            f"a time line of {len(chosen.ranks)} ranks: the limit is {MAX_RANKS}; give fewer ranks"
+        )
+    trace = trace.without_phases
+    if thread_count(trace.meta) > 1 and not trace.has_streams:
+        return TimeLine((), (), True, chosen.text, note=OVERLAPPING)
+    recorded = Durations(trace)
+    rows = [(rank, thread) for rank in chosen.ranks for thread in _threads(trace, rank)]
+    simulated = None if simulate_lines is None else simulate_lines(rows, MAX_WALKED)
+    kinds: list[Durations] = [recorded] if recorded.timed or simulated is None else []
+    kinds += [] if simulated is None else [SimulatedDurations(simulated)]
+    share = max(1, len(rows) * len(kinds))
+    limits = RowLimits(MAX_BARS // share, MAX_WALKED // share)
+    is_long = {rank: trace.nevents(rank) > limits.bars for rank in chosen.ranks}
+    tables, by_kind = SharedTables(), []
+    for durations in kinds:
+        is_simulated = isinstance(durations, SimulatedDurations)
+        walks = [
+            RowWalk(
+                trace,
+                *line,
+                tables,
+                durations.of_line(*line),
+                limits,
+                window,
+                is_long[line[0]] and not is_simulated,
+            )
+            for line in rows
+        ]
+        users = Counter(end for walk in walks for end in walk.used)
+        unordered = {end for end, count in users.items() if count > 1}
+        if window.first_s <= 0:  # which messages receives before the window took is not known
+            match_any_source(walks, unordered, tables)
+        by_kind.append([replace(walk.row(unordered), simulated=is_simulated) for walk in walks])
+    alike = dict(zip(chosen.ranks, chosen.alike, strict=bool(chosen.alike)))
+    lines = [
+        replace(row, alike=alike.get(row.rank, 0)) for pair in zip(*by_kind, strict=True) for row in pair
+    ]
+    return TimeLine(
+        tuple(tables.places),
+        tuple(lines),
+        kinds[0].timed,
+        chosen.text,
+        simulated is not None,
+        threads=THREADS if trace.has_streams else "",
+        window=_shown_first(window, lines),
+    )
+
+
+def _shown_first(window: TimelineWindow, lines: Sequence[TimelineRow]) -> tuple[float, ...]:
+    """Return the window in ns, as far as there are calls; (): all of them."""
+    if window == TimelineWindow():
+        return ()
+    end_ns = max((line.end_ns for line in lines), default=0)
+    return window.first_s * 1e9, min(window.last_s * 1e9, end_ns)
+
+
+def _threads(trace: Trace, rank: int) -> list[int]:
+    """Return the threads of a rank that make calls, the first one always."""
+    later = {thread_of(node) for node in trace.nodes if thread_of(node) and rank in trace.participants(node)}
+    return [0, *sorted(later)]
