@@ -39,7 +39,7 @@ Others run there among the slow tests."""
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Mark as slow what `slow.txt` lists, and what was tested under Open MPI already and hardly depends on the MPI.
+    """Mark as slow what `slow.txt` lists, and what Open MPI's tests cover since it hardly depends on the MPI.
 
     What starts MPI comes first. Of three workers the first begins with the first third, so the others
     compute while ranks wait. A worker that has finished takes tests from the end of another's.
