@@ -503,10 +503,23 @@ CONTRAST = """() => {
 """The least contrast of the colours of texts."""
 
 
-def test_narrow_windows_do_not_scroll_sideways(view_of: View, tmp_path: Path) -> None:
-    with view_of(made(tmp_path, ring(4)), width=800) as view:
-        wide = view.page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= 800
+@pytest.mark.parametrize("width", [420, 800])
+@pytest.mark.parametrize("trace", [ring(24), million_stencil(32)], ids=["ring", "stencil"])
+def test_narrow_windows_do_not_scroll_sideways(
+    view_of: View, tmp_path: Path, trace: Trace, width: int
+) -> None:
+    with view_of(made(tmp_path, trace), width=width) as view:
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+        clean(view)
+
+
+def test_drawings_and_tables_fit_on_paper(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(24))) as view:
+        view.page.emulate_media(media="print")
+        view.page.set_viewport_size({"width": 700, "height": 1000})
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= 700
+        assert view.page.locator("#timeline canvas").bounding_box()["width"] <= 700
+        assert not view.page.locator("#timeline button").first.is_visible()
         clean(view)
 
 

@@ -22,7 +22,8 @@ class MatrixView {
     this.table = new Map(this.data.cells.map((cell) => [cell[0] * count + cell[1], cell]));
     this.what = 1;
     this.at = [this.data.cells[0][0], this.data.cells[0][1]];
-    this.pixel = Math.max(1, Math.floor(MATRIX_PIXELS / count * 4) / 4);
+    const room = Math.min(MATRIX_PIXELS, Math.max(160, place.clientWidth - MATRIX_LEFT - 40)); // of narrow windows
+    this.pixel = Math.max(1, Math.floor(room / count * 4) / 4);
     this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Heat map of messages between ranks: arrow keys move the marked cell" });
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a cell, or focus the drawing and use the arrow keys.");
     const choice = h("select", { "aria-label": "What the colours show" }, h("option", { value: 1 }, "bytes"), h("option", { value: 0 }, "messages"));
