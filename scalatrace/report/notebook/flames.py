@@ -45,7 +45,7 @@ COMPUTE_HEIGHT = 0.2
 """Height of the part of a bar that shows computation."""
 
 
-class _Bar(NamedTuple):
+class _FlameBar(NamedTuple):
     """A node with its place in the graph; start and width in ns of all ranks, or in calls."""
 
     node: TreeNode
@@ -90,25 +90,25 @@ def draw_flames(trace: Trace, ax: Axes | None) -> Axes:
     return axes
 
 
-def _bars(tree: PageTree) -> Iterator[_Bar]:
+def _bars(tree: PageTree) -> Iterator[_FlameBar]:
     """Yield the program and the nodes in it that are wide enough, from the outside inwards."""
 
     def width(node: TreeNode) -> float:
         return node.comm_ns + node.compute_ns if tree.timed else float(node.calls)
 
     whole = width(tree.root) or 1.0
-    pending = [_Bar(tree.root, 0, 0.0, whole)]
+    pending = [_FlameBar(tree.root, 0, 0.0, whole)]
     while pending:
         bar = pending.pop()
         yield bar
         start = bar.start
         for child in bar.node.children:
             if width(child) >= MIN_SHARE * whole and bar.level + 1 < MAX_DEPTH:
-                pending.append(_Bar(child, bar.level + 1, start, width(child)))
+                pending.append(_FlameBar(child, bar.level + 1, start, width(child)))
             start += width(child)
 
 
-def _draw(axes: Axes, bar: _Bar, factor: float) -> None:
+def _draw(axes: Axes, bar: _FlameBar, factor: float) -> None:
     node, span = bar.node, (bar.start / factor, bar.width / factor)
     colour, label = LOOP_COLOUR, "loop"
     if node.number < 0:
@@ -127,7 +127,7 @@ def _draw(axes: Axes, bar: _Bar, factor: float) -> None:
         )  # fmt: skip
 
 
-def _text(tree: PageTree, bar: _Bar, room: int) -> str:
+def _text(tree: PageTree, bar: _FlameBar, room: int) -> str:
     """Return the longest name of a node that has room: names are not cut off."""
     node = bar.node
     site = tree.sites[node.site].shown if node.site >= 0 else node.place
