@@ -1,11 +1,14 @@
 """Names of calls in generated programs, and of the tables of computations that depend on the call before.
 
-A call is named after its operation and line, `WAITALL_39`, with the file where there are several:
-`WAITALL_SOLVER_39`. The table of the computation before a call is `before_irecv_30`.
+A call is named after its operation and line, `WAITALL_39`, or its place in a binary. Those in other files
+than most calls have the file in their names: `WAITALL_SOLVER_39`. The table of the computation before a call
+is `before_irecv_30`.
 """
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from scalatrace.codegen.emit.arguments import ArgumentNames
@@ -38,8 +41,8 @@ class CallNames:
 
     def __init__(self, program: BenchmarkProgram, names: ArgumentNames, marks: set[int]) -> None:
         self._names = names
-        frames = (split_frame(call.site[0].raw) for call in calls(program.body) if call.site)
-        self._files = {frame.file for frame in frames if frame.line}
+        files = Counter(split_frame(call.site[0].raw).file for call in calls(program.body) if call.site)
+        self._main_file = max(files, key=files.__getitem__, default="")
         self.marks: dict[int, str] = {}
         if not marks:
             return
@@ -59,17 +62,14 @@ class CallNames:
         """The operation with the place of the call; a call without a place has the operation alone."""
         if not call.site:
             return f"{call.op}_call"
+        is_main = split_frame(call.site[0].raw).file == self._main_file
         frame = split_frame(call.site[0].short_frame().raw)
-        stem = frame.file.partition(".")[0] or frame.file
-        if frame.line:
-            place = (
-                str(frame.line)
-                if len(self._files) == 1
-                else f"{identifier(stem)[:MAX_NAME_LENGTH]}_{frame.line}"
-            )
-        else:
-            place = identifier(frame.name or f"{stem}_{frame.function}")[:MAX_NAME_LENGTH]
-        return identifier(f"{call.op}_{place}")
+        line = str(frame.line) if frame.line else frame.name or frame.function.removeprefix("0x")
+        stem = "" if is_main and line else frame.file.partition(".")[0]
+        places = (
+            re.sub(r"\W+", "_", text, flags=re.ASCII)[:MAX_NAME_LENGTH] for text in (stem, line) if text
+        )
+        return identifier("_".join((call.op, *places)))
 
 
 def call_after(body: Sequence[Stmt], index: int) -> MpiCall | None:

@@ -3,9 +3,9 @@
 A benchmark is easier to read if `rank % 4` is `x` and the number of an iteration of two loops is
 `iteration1`. Parts of expressions that occur at several places become variables of the innermost loop body
 whose variable they use, or of the function. There they stand in the innermost block around all their uses
-that is in no further loop, before the first one. A part may then be evaluated where it was not before, so
-only those are named that always have a value: without look-ups beyond tables, communicators, divisions by
-unknown numbers, and numbers that an int may not hold. Equal parts are one object (hash-consing).
+that is in no further loop, before the first one. A part may then be evaluated where it was not before. So
+only those are named that always have a value (`total.py`), or that the statement behind them evaluates in any
+case. Equal parts are one object (hash-consing).
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from scalatrace.codegen.program.tree import (
     statements,
 )
 from scalatrace.formula import (
+    AllOf,
+    AnyOf,
     Binary,
     Choose,
     Cond,
@@ -40,6 +42,7 @@ from scalatrace.formula import (
     Special,
     Value,
     Var,
+    bounds,
     children,
     leaves,
     length,
@@ -65,7 +68,13 @@ RANK = "rank"
 
 Body = tuple[Stmt, ...]
 Part = Value | Cond
+Names = dict[int, tuple[Expr | Select, Var]]
+"""Parts with their variables, by id, the shortest first."""
+
 P = TypeVar("P", bound=Part)
+
+MAX_SEARCHES = 6
+"""Searches for places of variables, each without those that had none in the one before."""
 
 _WISHES = {
     "count": "count", "sendcount": "count", "recvcount": "count",
@@ -117,7 +126,8 @@ class _Scope:
     Attributes:
         bound: names of the variables that are known in all of it.
         loop: the variable of the loop; "": it is a function.
-        roots: the interned expressions of its statements, with their places.
+        roots: the interned expressions of its statements, with their places, and whether each statement
+            evaluates them in any case.
         makes_comms: a call in it makes or frees a communicator.
         definitions: (block, number of a statement) -> variables to declare before the statement.
     """
@@ -125,7 +135,7 @@ class _Scope:
     bound: frozenset[str]
     loop: str
     makes_comms: bool
-    roots: list[tuple[Part, _Place]] = field(default_factory=list)
+    roots: list[tuple[Part, _Place, bool]] = field(default_factory=list)
     definitions: dict[tuple[int, int], list[LetStatement]] = field(default_factory=dict)
 
 
@@ -186,7 +196,7 @@ class _Naming:
         """Note the expressions of all statements, and where they stand."""
         for index, stmt in enumerate(body):
             place = _Place(around, block, index, in_loop)
-            scope.roots += [(part, place) for part in self._expressions(stmt)]
+            scope.roots += [(part, place, is_certain) for part, is_certain in self._expressions(stmt)]
             match stmt:
                 case LoopStatement(_, _, inner):
                     self._collect(inner, place, next(blocks), True, blocks, scope)
@@ -194,29 +204,30 @@ class _Naming:
                     for branch in (then, otherwise):
                         self._collect(branch, place, next(blocks), in_loop, blocks, scope)
 
-    def _expressions(self, stmt: Stmt) -> Iterator[Part]:
-        """Yield the interned expressions in which parts may get a name."""
+    def _expressions(self, stmt: Stmt) -> Iterator[tuple[Part, bool]]:
+        """Yield the interned expressions in which parts may get a name; whether each is always evaluated."""
         match stmt:
             case LoopStatement() | Branch():
                 (part,) = needed_by(stmt)
                 part = self._intern(part)
                 if isinstance(stmt, LoopStatement):
                     self._wishes.setdefault(id(part), "trips")
-                yield part
+                yield part, True
             case MpiCall():
                 for argument in stmt.arguments:
                     if _is_index(argument):
-                        yield from map(self._intern, _without_alternatives(argument.value))
+                        parts = map(self._intern, _without_alternatives(argument.value))
+                        yield from ((part, number == 0) for number, part in enumerate(parts))
                         continue
                     value = self._intern(argument.value)
                     self._wishes.setdefault(id(value), _WISHES.get(argument.name, ""))
-                    yield value
+                    yield value, True
 
-    def _chosen(self, scope: _Scope) -> dict[int, tuple[Expr | Select, Var]]:
+    def _chosen(self, scope: _Scope) -> Names:
         """Return the parts to name with their variables, by id, the shortest first."""
-        counts = uses(part for part, _ in scope.roots)
-        chosen: dict[int, tuple[Expr | Select, Var]] = {}
-        for part in sorted(_distinct(part for part, _ in scope.roots), key=length):
+        counts = uses(part for part, _, _ in scope.roots)
+        chosen: Names = {}
+        for part in sorted(_distinct(part for part, _, _ in scope.roots), key=length):
             if not isinstance(part, Expr | Select) or isinstance(part, Const | Var):
                 continue
             names, of_comms = self._names_in(part), self._uses_comms(part)
@@ -224,7 +235,7 @@ class _Naming:
                 continue
             if names <= scope.bound and (not scope.loop or scope.loop in names or of_comms):
                 coordinate = _is_coordinate(part)
-                if _is_worth(part, counts[id(part)], coordinate) and self._interval(part):
+                if _is_worth(part, counts[id(part)], coordinate):
                     chosen[id(part)] = (part, self._variable(part, names, coordinate))
         return chosen
 
@@ -244,8 +255,7 @@ class _Naming:
 
     def _variable(self, part: Expr | Select, names: frozenset[str], coordinate: bool) -> Var:
         """A variable for a part, named after its use, or what it depends on."""
-        limits = self._interval(part)
-        assert limits is not None  # it always has a value
+        limits = self._interval(part) or (bounds(part) if isinstance(part, Expr) else None)
         if coordinate and isinstance(part, Binary) and isinstance(part.right, Const):
             stem = f"rank_mod_{part.right.value}" if part.op == "%" else f"rank_div_{part.right.value}"
             name = stem if stem not in self._taken else ""
@@ -256,8 +266,9 @@ class _Naming:
             numbers = self._numbers.setdefault(stem, count(1))
             name = next(name for n in numbers if (name := f"{stem}{n}") not in self._taken)
         self._taken.add(name)
-        self.nnamed += 1
-        return Var(name) if isinstance(part, Select) else Var(name, limits[1] + 1, limits[0])
+        return (
+            Var(name) if limits is None or isinstance(part, Select) else Var(name, limits[1] + 1, limits[0])
+        )
 
     def _interval(self, part: Value) -> Interval | None:
         """The interval of a part that always has a value; None for others."""
@@ -267,26 +278,27 @@ class _Naming:
 
     # -- places --------------------------------------------------------------------------------------------
 
-    def _define(self, names: dict[int, tuple[Expr | Select, Var]], scope: _Scope) -> None:
-        """Note where each variable is declared: those of long parts first, since they use others."""
-        if not names:
-            return
-        places: dict[int, list[_Place]] = {key: [] for key in names}
-        inside: dict[int, set[int]] = {}
-        for part, place in scope.roots:
-            if id(part) not in inside:
-                inside[id(part)] = _outermost([part], names)
-            for key in inside[id(part)]:
-                places[key].append(place)
+    def _define(self, names: Names, scope: _Scope) -> None:
+        """Note where each variable is declared; parts that may have no value there get none."""
+        for _ in range(MAX_SEARCHES):
+            places = _places_of(names, scope)
+            without_value = {
+                key
+                for key, (part, _) in names.items()
+                if self._interval(part) is None and not _is_evaluated(part, places[key], scope)
+            }
+            if not without_value:
+                break
+            names = {key: named for key, named in names.items() if key not in without_value}
+        else:
+            names = {key: named for key, named in names.items() if self._interval(named[0]) is not None}
+            places = _places_of(names, scope)
         for key, (part, variable) in reversed(names.items()):
-            place = _common_place(places[key])
-            for inner in _outermost(children(part), names):
-                places[inner].append(place)
-            scope.definitions.setdefault((place.block, place.index), []).insert(
-                0, LetStatement(variable, part, fits=True)
-            )
+            let = LetStatement(variable, part, fits=self._interval(part) is not None)
+            scope.definitions.setdefault((places[key].block, places[key].index), []).insert(0, let)
         self._named.update({key: variable for key, (_, variable) in names.items()})
         self._done = {}
+        self.nnamed += len(names)
 
     # -- statements ----------------------------------------------------------------------------------------
 
@@ -374,13 +386,13 @@ def _without_alternatives(value: Value) -> Iterator[Part]:
 
 def _distinct(roots: Iterable[Part]) -> Iterator[Part]:
     """Yield all parts of interned expressions, each once."""
-    seen, left = set[int](), list(roots)
+    seen, left = set[int](), list(roots)[::-1]
     while left:
         part = left.pop()
         if id(part) not in seen:
             seen.add(id(part))
             yield part
-            left += children(part)
+            left += children(part)[::-1]
 
 
 def _outermost(parts: Iterable[Part], names: Container[int]) -> set[int]:
@@ -396,6 +408,42 @@ def _outermost(parts: Iterable[Part], names: Container[int]) -> set[int]:
         else:
             left += children(part)
     return result
+
+
+def _places_of(names: Names, scope: _Scope) -> dict[int, _Place]:
+    """Return where the variables are declared, those of long parts first, since they use others."""
+    uses_of: dict[int, list[_Place]] = {key: [] for key in names}
+    inside: dict[int, set[int]] = {}
+    for part, place, _ in scope.roots:
+        if id(part) not in inside:
+            inside[id(part)] = _outermost([part], names)
+        for key in inside[id(part)]:
+            uses_of[key].append(place)
+    places: dict[int, _Place] = {}
+    for key, (part, _) in reversed(names.items()):
+        places[key] = _common_place(uses_of[key])
+        for inner in _outermost(children(part), names):
+            uses_of[inner].append(places[key])
+    return places
+
+
+def _is_evaluated(part: Part, place: _Place, scope: _Scope) -> bool:
+    """Whether the statement at a place evaluates a part in any case."""
+    at_place = (root for root, at, is_certain in scope.roots if is_certain and at == place)
+    return any(id(part) in _certain(root) for root in at_place)
+
+
+def _certain(root: Part) -> set[int]:
+    """Ids of the parts that are evaluated with an expression in any case."""
+    seen, left = set[int](), [root]
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        inner = children(part)
+        left += inner[:1] if isinstance(part, Choose | Select | AllOf | AnyOf) else inner
+    return seen
 
 
 def _common_place(places: Sequence[_Place]) -> _Place:

@@ -137,9 +137,19 @@ def test_remainders_of_the_rank_are_coordinates() -> None:
 
 def test_parts_without_a_value_everywhere_stay_where_they_are() -> None:
     beyond = Binary("+", Item((7, 9), I1), Binary("*", I1, Const(3)))  # i1 goes to 4
-    guard = Branch(less(I1, 2), (sent(beyond), sent(beyond)))
+    choices = [Choose(less(I1, 2), beyond, Const(n)) for n in range(3)]
+    guard = Branch(less(RANK, 4), (sent(choices[0]), sent(choices[1]), sent(choices[2])))
     given = program(LoopStatement(I1, Const(5), (guard,)))
     assert with_common_parts(given) is given
+
+
+def test_parts_that_a_statement_evaluates_are_named_before_it() -> None:
+    beyond = Binary("+", Item((7, 9), I1), Binary("*", I1, Const(3)))  # i1 goes to 4
+    guard = Branch(less(I1, 2), (sent(RANK), sent(beyond), sent(beyond), sent(beyond, I1)))
+    given = program(LoopStatement(I1, Const(5), (guard,)))
+    shared = with_common_parts(given)
+    assert list(lets(shared).values()) == [beyond]
+    assert issued(shared) == issued(given)
 
 
 def test_communicators_that_a_loop_makes_are_asked_each_time() -> None:
