@@ -20,7 +20,9 @@ from scalatrace.trace.model.symbolic import (
     fields_of,
 )
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.format_formula import format_parts, format_shape, format_tables
+from scalatrace.trace.symbolic.field import EVERYWHERE, Part
+from scalatrace.trace.symbolic.format_condition import with_rank
+from scalatrace.trace.symbolic.format_formula import format_parts, format_shape, format_tables, format_where
 
 __all__ = ["count_formulas", "describe", "lines"]
 
@@ -65,7 +67,8 @@ def _lines(model: SymbolicTrace) -> Iterator[str]:
     order = "the first varying fastest" if model.column_major else "the last varying fastest"
     seen = ", ".join("x".join(map(str, dims)) for dims, _ in model.seen)
     coords = ", ".join(name.lower() for name in model.sizes)
-    yield f"P ranks in a grid {' x '.join(model.sizes)}, {order}; r: a rank, {coords}: its place; from {seen}"
+    names = f"rank: the own rank, {coords}: its place"
+    yield f"P ranks in a grid {' x '.join(model.sizes)}, {order}; {names}; from {seen}"
     if model.inputs:
         yield f"parameters: {', '.join(model.inputs)}"
     for number, family in enumerate(model.families):
@@ -87,17 +90,31 @@ def _family(rule: FamilyRule, model: SymbolicTrace) -> str:
 
 
 def _rule(rule: Rule, depth: int, model: SymbolicTrace) -> Iterator[str]:
-    indent = "  " * depth
-    repeat = format_parts(rule.repeat.parts)
+    indent, (repeat, where) = "  " * depth, _repeat(rule)
     if rule.op is None:
-        yield f"{indent}{repeat} times:"
+        yield f"{indent}{repeat} times{f', where {where}' if where else ''}:"
         for child in rule.children:
             yield from _rule(child, depth + 1, model)
         return
     times = "" if repeat == "1" else f"{repeat} x "
     texts = ((p.name, _param(p, model)) for p in rule.params)
     params = "  ".join(f"{name} = {text}" for name, text in texts if (name, text) != NOT_IN_PLACE)
-    yield f"{indent}{times}{rule.op}  {params}  {short_frame(rule.stack[0]) if rule.stack else ''}".rstrip()
+    texts_after = (
+        params,
+        f"where {where}" if where else "",
+        short_frame(rule.stack[0]) if rule.stack else "",
+    )
+    yield "  ".join((f"{indent}{times}{rule.op}", *filter(None, texts_after)))
+
+
+def _repeat(rule: Rule) -> tuple[str, str]:
+    """Return how often ranks run a node, and the condition on them; "": all, or the first text has it."""
+    parts = rule.repeat.parts
+    counts = {(part.shape, part.formulas) for part in parts if part.formulas not in (None, (Const(0),))}
+    if len(parts) == 1 or len(counts) != 1:
+        return format_parts(parts), ""
+    ((shape, formulas),) = counts
+    return format_parts([Part(EVERYWHERE, shape, formulas)]), format_where(parts)
 
 
 def _param(rule: ParamRule, model: SymbolicTrace) -> str:
@@ -109,5 +126,5 @@ def _param(rule: ParamRule, model: SymbolicTrace) -> str:
     if rule.kind in (Kind.TYPE, Kind.STRING):
         return format_tables(rule.field.parts)
     if rule.kind is not Kind.PEER or rule.encoding is None:
-        return format_parts(rule.field.parts)
-    return format_parts(rule.field.parts, PEERS[rule.encoding])
+        return with_rank(format_parts(rule.field.parts))
+    return with_rank(format_parts(rule.field.parts, PEERS[rule.encoding]))

@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, ArgumentNames, list_used, possible
+from scalatrace.codegen.emit.array_runs import ArrayRun, array_runs
+from scalatrace.codegen.emit.call_names import CallNames, call_after, mean_us
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import law_text, options_of, rename_parameters, words_of
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -17,6 +19,8 @@ from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.emit.wrapping import wrap_lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
+from scalatrace.codegen.passes.common import with_common_parts
+from scalatrace.codegen.passes.marks import used_marks, without_dead_marks
 from scalatrace.codegen.passes.repeats import with_repeats
 from scalatrace.codegen.passes.share import named_parts
 from scalatrace.codegen.passes.split import with_functions
@@ -89,7 +93,8 @@ class ImperativeEmitter(ABC):
 
     def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program."""
-        program = with_functions(named_parts(with_repeats(program, options.drawn)))
+        program = with_functions(with_repeats(without_dead_marks(program), options.drawn))
+        program = named_parts(with_common_parts(program))
         return wrap_lines(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
@@ -119,6 +124,7 @@ class ProgramText(ABC):
         self.type_lists = list_used(program, Kind.TYPE, LISTS)
         self.types = self.names.types(program, self.used_types)
         self.used_arrays = list_used(program, Kind.ARRAY)
+        self.named_arrays: set[int] = set()
         self.tables: dict[tuple[int | Special, ...], str] = {}
         self.contexts: dict[tuple[ProgramContext, ...], str] = {}
         self.bins: dict[Duration, str] = {}
@@ -126,13 +132,9 @@ class ProgramText(ABC):
         self.infix = Infix(emitter.notation, self.table, self.constant, self.named, self.family)
         if program.shape:
             self.infix.renamed = rename_parameters(program.shape, emitter.library, emitter.reserved)
-        self.marks = {
-            mark
-            for stmt in statements(program.body)
-            if isinstance(stmt, ComputeStatement) and len(stmt.contexts) > 1 and stmt.first is None
-            for context in stmt.contexts
-            for mark in context.marks
-        }
+        self.marks = used_marks(program.body)
+        self.calls = CallNames(program, self.names, self.marks)
+        self.following: MpiCall | None = None
         self.lines = Lines()
         self.functions: dict[str, str] = {}
         self.computes = any(isinstance(stmt, ComputeStatement) for stmt in statements(program.body))
@@ -165,11 +167,12 @@ class ProgramText(ABC):
 
     def body(self, body: Sequence[Stmt]) -> None:
         """Statements one after the other."""
-        for stmt in body:
+        for index, stmt in enumerate(body):
             match stmt:
                 case MpiCall():
                     self.call(stmt)
                 case ComputeStatement():
+                    self.following = call_after(body, index)
                     self.compute(stmt)
                 case LoopStatement():
                     self.loop(stmt)
@@ -229,11 +232,21 @@ class ProgramText(ABC):
             times = [self.time(context.duration) for context in contexts]
             time = "0.0"
             for context, duration_text in zip(reversed(contexts), reversed(times), strict=True):
-                time = choice(f"came == {context.marks[0]}", duration_text, time)
+                time = choice(f"previous_call == {self.calls.marks[context.marks[0]]}", duration_text, time)
         else:
-            name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
-            time = f"after({self.counted(name, sum(len(context.marks) for context in contexts))})"
+            if contexts not in self.contexts:
+                self.contexts[contexts] = self.calls.table(self.following)
+            self.lines.add(f"compute_after({self.contexts[contexts]}){self.emitter.end}")
+            return
         self.lines.add(f"compute({time}){self.emitter.end}")
+
+    def times_after(self, contexts: tuple[ProgramContext, ...]) -> list[tuple[str, str]]:
+        """Return calls with the times of the computation after each, in microseconds."""
+        return [(self.calls.marks[mark], self.us(c.duration)) for c in contexts for mark in c.marks]
+
+    def mean(self, contexts: tuple[ProgramContext, ...]) -> str:
+        """Return the comment on a computation that depends on the call before."""
+        return f"mean {mean_us(contexts):.4g} us"
 
     def time(self, duration: Duration) -> str:
         """Return the mean of a duration, a draw from its histogram, or an argument of the function."""
@@ -326,6 +339,7 @@ class ProgramText(ABC):
             if named is not None:
                 return named[e.value]
             if argument.kind is Kind.ARRAY:
+                self.named_arrays.add(e.value)
                 return f"A{e.value}"
         if argument.kind is Kind.ARRAY:
             return self.array_at(self.infix.expr(e))
@@ -408,6 +422,17 @@ class ProgramText(ABC):
             return None
         of = prefix_of_vec if array.summed else of_vec
         return self.infix.expr(of(array.vec, variable))
+
+    def array_runs(self, is_listed: Callable[[int], bool]) -> list[ArrayRun]:
+        """The runs of arrays without a rule; `is_listed`: whether the language has no other form of one."""
+        shape_arrays = self.program.shape.arrays if self.program.shape else ()
+
+        def is_plain(i: int) -> bool:
+            array = self.program.arrays[i]
+            has_rule = i in shape_arrays or self.array_formula(array, Var("i", array.length)) is not None
+            return array.length > 0 and not has_rule and is_listed(i)
+
+        return array_runs(self.program.arrays, self.used_arrays, is_plain)
 
     def file(self, index: int) -> Foreign:
         """Where the program has a file of the application: in a folder of its own."""

@@ -35,8 +35,11 @@ from scalatrace.trace.model.trace import Trace
 __all__ = ["check", "obfuscate"]
 
 TAGS = ("tag", "sendtag", "recvtag")
-_OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|part|thread|t|i|k|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")
-"""Names of MPI, and those that emitters make: tables, loop variables, communicators, datatypes."""
+_OWN = re.compile(
+    r"MPI_\w+|[A-Z_]+\d*(?:_\d+)?|before_[a-z_]+(?:_\d+)?|rank_(?:mod|div)_\d+|"
+    r"(?:table|rows|bins|unused|part|sequence|thread|t|i|a|A|array|count|iteration|of_rank|peer|root|tag|trips|value)\d+\w?"
+)
+"""Names of MPI, and those that emitters make: tables, variables, communicators, datatypes."""
 
 
 def obfuscate(program: BenchmarkProgram) -> BenchmarkProgram:

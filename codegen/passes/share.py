@@ -10,6 +10,7 @@ is chosen. Short expressions, and so small programs, stay as they are. Equal par
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -52,7 +53,7 @@ from scalatrace.formula import (
 )
 from scalatrace.trace.model.tables import Kind
 
-__all__ = ["Interner", "named_parts", "uses", "with_children"]
+__all__ = ["Interner", "named_parts", "part_stem", "uses", "with_children"]
 
 _Part = nodes.Value | nodes.Cond
 _P = TypeVar("_P", bound=_Part)
@@ -127,6 +128,27 @@ def uses(parts: Iterable[_Part]) -> Counter[int]:
     return counts
 
 
+_LOOP = re.compile(r"(i|iteration)\d+")
+
+
+def part_stem(part: _Part) -> str:
+    """The name, before a number, of a variable for an expression: what it depends on."""
+    names, left, seen = set[str](), [part], set[int]()
+    while left:
+        part = left.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, nodes.Element):
+            return "peer"
+        if isinstance(part, nodes.Var):
+            names.add(part.name)
+        left += children(part)
+    if any(map(_LOOP.fullmatch, names)):
+        return "iteration"
+    return "of_rank" if names == {"rank"} else "value"
+
+
 MAX_LENGTH = 24
 """Variables and numbers of an expression that stays as it is."""
 
@@ -156,7 +178,9 @@ class _PartSharing:
         parts = [part for stmt in statements(program.body) for part in needed_by(stmt)]
         loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, LoopStatement)}
         taken = names_in(*parts) | loops
-        self.names = (name for n in count(1) if (name := f"k{n}") not in taken)
+        self.taken = taken | {
+            stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, LetStatement)
+        }
         self.intern = Interner()
         self.named: dict[int, Var] = {}  # by id of an interned part
         self.uses: Counter[int] = Counter()
@@ -246,7 +270,7 @@ class _PartSharing:
             result = with_children(e, [self.lowered(child, out) for child in children(e)])  # type: ignore[arg-type]
         if self.uses[id(e)] < 2 and length(result) <= MAX_PART_LENGTH:
             return result
-        variable = self.named[id(e)] = self.variable(bounds(e))
+        variable = self.named[id(e)] = self.variable(e, bounds(e))
         out.append(LetStatement(variable, result))
         return variable
 
@@ -294,14 +318,16 @@ class _PartSharing:
 
     # -- variables -----------------------------------------------------------------------------------------
 
-    def variable(self, limits: tuple[int, int] | None) -> Var:
-        """A new variable between limits, if they are known."""
-        name = next(self.names)
+    def variable(self, part: Expr | Cond, limits: tuple[int, int] | None) -> Var:
+        """A new variable for a part, between limits if they are known."""
+        stem = part_stem(part)
+        name = next(name for n in count(1) if (name := f"{stem}{n}") not in self.taken)
+        self.taken.add(name)
         return Var(name, limits[1] + 1, limits[0]) if limits else Var(name)
 
     def assigned(self, part: Expr | Cond, out: list[Stmt]) -> Var:
         """A variable that statements under conditions set to a value; of a condition to 1 or 0."""
-        variable = self.variable(bounds(part) if isinstance(part, Expr) else (0, 1))
+        variable = self.variable(part, bounds(part) if isinstance(part, Expr) else (0, 1))
         out.append(LetStatement(variable, None))
         self.assign(variable, part, out)
         self.named[id(part)] = variable

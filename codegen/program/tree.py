@@ -150,11 +150,13 @@ class LetStatement:
     Attributes:
         value: None: branches that follow assign the value.
         declares: whether the variable is new here; else it was declared without a value.
+        fits: an int is known to hold the value and each of its parts.
     """
 
     variable: Var
-    value: Expr | None
+    value: Value | None
     declares: bool = True
+    fits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

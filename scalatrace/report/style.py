@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable
 from math import floor, inf, isfinite, log10
@@ -135,6 +136,9 @@ HANGING = "    "
 MIN_WRAPPED = 40
 """Columns for words on a terminal that is too narrow for what comes before them."""
 
+SEPARATORS = re.compile(r"[/,;:*)}\]](?=\w|[({\[])|(?<=\w)(?=[-+<](?=\w|\())")
+"""Where a word that is longer than a line is broken: after parts of paths, lists, products; before signs."""
+
 MAX_EXPONENT = 1000
 """Bits of the largest integers that are written as floating-point numbers."""
 
@@ -211,7 +215,9 @@ def estimate(ns: float, low_ns: float, high_ns: float) -> str:
 
 
 def print_wrapped(console: Console, first: Text, following: Text, text: Text) -> None:
-    """Print a text in as many lines as it needs on a terminal: it wraps between words only.
+    """Print a text in as many lines as it needs on a terminal: it wraps between words.
+
+    A word that is longer than a line wraps after a separator of paths, lists and formulas: `/`, `,`.
 
     Args:
         first: before the first line.
@@ -227,7 +233,7 @@ def print_wrapped(console: Console, first: Text, following: Text, text: Text) ->
 
 
 def _broken(text: Text, width: int) -> list[Text]:
-    """Return the lines of a text of at most so many columns; one word may be longer.
+    """Return the lines of a text of at most so many columns; a word without separators may be longer.
 
     Two spaces, which are between parameters, are a better place than one.
     """
@@ -235,7 +241,10 @@ def _broken(text: Text, width: int) -> list[Text]:
     while cell_len(plain[start:]) > width:
         reached = start + width + 1
         candidates = (plain.rfind("  ", start + width // 2, reached), plain.rfind(" ", start + 1, reached))
-        end = next((place for place in candidates if place > start), plain.find(" ", start + 1))
+        end = next((place for place in candidates if place > start), -1)
+        if end < 0:  # a long word
+            within = [match.end() for match in SEPARATORS.finditer(plain, start + 1, reached - 1)]
+            end = within[-1] if within else plain.find(" ", start + 1)
         if end < 0:
             break
         lines.append(text[start:end])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from rich.console import Console
 from rich.text import Text
@@ -92,6 +94,19 @@ def test_lines_wrap_between_words() -> None:
     assert [word for line in lines for word in line.strip("├─│ ").split()] == text.split()
     assert max(map(len, lines[:-1])) <= 50
     assert lines[0].endswith("(800 B)")
+
+
+@pytest.mark.parametrize(
+    "word", ["/scratch/projects/solver/src/halo.py", "count=22*block(n,X,y+1)*block(n,X,x+y+1)-(x==0)"]
+)
+def test_long_words_wrap_at_separators(word: str) -> None:
+    console = Console(width=44, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        print_wrapped(console, Text("├── "), Text("    " * 6), Text(f"Isend  {word * 3}"))
+    lines = [line.removeprefix("├── ").strip() for line in capture.get().splitlines()]
+    assert "".join(lines) == f"Isend{word * 3}"
+    for line, following in pairwise(lines[1:]):
+        assert line[-1] in "/,;:*)" or following[0] in "-+<"
 
 
 LIST = "-Y*(x>0)*(i1==0) + 1*(y<Y-1)*(i1==(x>0)) + 7*(i1==(x>0)+(y<Y-1))"

@@ -198,6 +198,30 @@ def test_loops_that_move_nothing_have_no_pattern() -> None:
     assert pattern_of(b.of(b.loop(2, b.event("Wait", request=0)))) is None
 
 
+def test_a_loop_of_loops_has_the_pattern_of_their_calls() -> None:
+    given = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    b = Builder(4)
+    exchange = b.event("Send", dest=To(Encoding.MODULO, Vec(1)), **given)
+    receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
+    wait = b.event("Wait", request=0)
+    pattern = pattern_of(
+        b.of(b.loop(5, wait, b.loop(3, exchange, receive), b.loop(2, b.event("Barrier", comm=Comm()))))
+    )
+    assert pattern is not None
+    assert (pattern.kind, pattern.messages, pattern.collectives, pattern.nested) == (
+        "ring",
+        60,
+        ("Barrier",),
+        True,
+    )
+    b = Builder(4)
+    exchange = b.event("Send", dest=To(Encoding.MODULO, Vec(1)), **given)
+    receive = b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **given)
+    direct = pattern_of(b.of(b.loop(5, exchange, receive, b.loop(2, b.event("Barrier", comm=Comm())))))
+    assert direct is not None
+    assert (direct.messages, direct.collectives, direct.nested) == (20, (), False)
+
+
 @pytest.mark.parametrize(("dims", "axes"), [((8, 8), [3, 3]), ((1024, 1024), [3, 3])])
 def test_grid_and_groups_of_a_stencil(dims: tuple[int, int], axes: list[int]) -> None:
     trace = million_stencil(dims[0])

@@ -225,7 +225,8 @@ class CData(ProgramText):
             lines.append("    const long *wide; /* in its place */")
         lines.append("};")
         if self.used_arrays:
-            lines.append("enum { " + ", ".join(f"A{i} = {i}" for i in self.used_arrays) + " };")
+            if self.named_arrays:
+                lines.append("enum { " + ", ".join(f"A{i} = {i}" for i in sorted(self.named_arrays)) + " };")
             lines.append(f"static struct array arrays[{max(self.used_arrays) + 1}];")
         return "\n".join(lines)
 
@@ -235,9 +236,13 @@ class CData(ProgramText):
             f"static const {_integer(values)} {name}[] = {{{self.entries(values)}}};"
             for values, name in self.tables.items()
         ]
+        if self.calls.marks:
+            names = ", ".join(f"{name} = {mark}" for mark, name in self.calls.marks.items())
+            lines.append(f"enum {{ {names} }};")
         for contexts, name in self.contexts.items():
-            rows = ", ".join(f"{{{mark}, {self.us(c.duration)}}}" for c in contexts for mark in c.marks)
-            lines.append(f"static const struct after {name}[] = {{{rows}}};")
+            rows = ", ".join(f"{{{call}, {us}}}" for call, us in self.times_after(contexts))
+            table = f"static const struct time_after {name}[] = {{{rows}, {{-1, 0}}}};"
+            lines.append(f"{table} /* {self.mean(contexts)} */")
         for duration, name in self.bins.items():
             rows = ", ".join(f"{{{row}}}" for row in self.rows(duration))
             lines.append(f"static const struct bin {name}[] = {{{rows}}};")
@@ -248,7 +253,27 @@ class CData(ProgramText):
         if not self.used_arrays:
             return ""
         variable, before, lines = Var("i", None), [], []
+        runs = self.array_runs(lambda i: i not in self.large_arrays)
+        in_runs = {i for run in runs for i in range(run.first, run.first + run.count)}
+        for run in runs:
+            if run.counts is not None:
+                self.wanted["displacements"] = None
+                lines.append(f"    displacements({run.first}, {run.counts}, {run.count});")
+                continue
+            name = f"rows{run.first}"
+            rows = ", ".join(
+                f"{{{', '.join(map(self.constant, self.program.arrays[run.first + i].values))}}}"
+                for i in range(run.count)
+            )
+            before.append(f"static const int {name}[{run.count}][{run.length}] = {{{rows}}};")
+            lines.append(
+                f"    for (int i = 0; i < {run.count}; i++) "
+                f"arrays[{run.first} + i] = (struct array){{.n = {run.length}, .at = {name}[i]}};"
+            )
         for i in self.used_arrays:
+            if i in in_runs:
+                continue
+            self.named_arrays.add(i)
             array = self.program.arrays[i]
             if self.program.shape and i in self.program.shape.arrays:
                 lines.append(grid_c.array(self.infix, i, self.program.shape.arrays[i]))

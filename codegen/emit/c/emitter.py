@@ -92,9 +92,9 @@ class CEmitter(ImperativeEmitter):
 
     name, suffix, prefix, end = "c", ".c", "MPI_", ";"
     syntax = words(
-        "static const int struct after bin array enum for else own size rank left out made make_arrays steps"
-        " share power long wide subset lists each handles memory sizeof bench io if error this benchmark has"
-        " counts that pragma push pop options optimize many calls and nothing between them"
+        "static const int struct time_after bin array enum for else own size rank left out made make_arrays"
+        " steps share power long wide subset lists each handles memory sizeof bench io if error this"
+        " benchmark has counts that pragma push pop options optimize many calls and nothing between them"
         " an does not hold it needs of version or later ifndef endif datatype"
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "NOTE", "POLL", "AT", "BUFSIZ", "RAND_MAX"})
@@ -163,7 +163,7 @@ class _CText(CThreads):
         setup = [*self.subsets(), *self.share()]
         arrays, types = self.arrays(), self.datatypes()
         if self.marks:
-            self.wanted["after" if self.contexts else "came"] = None
+            self.wanted["compute_after" if self.contexts else "previous_call"] = None
         grid = grid_c.rules(self.infix, self.program.shape) if self.program.shape else ""
         check = "arrange" if self.program.shape else "fitting"
         hosted = self.options.hosted
@@ -272,7 +272,7 @@ class _CText(CThreads):
             mark = f"AT({self.places.setdefault(place, len(self.places))}); "
         self.lines.add(f"{mark}{self.in_order(call, self.called(call))};{note}")
         if call.mark in self.marks:
-            self.lines.add(f"came = {call.mark};")
+            self.lines.add(f"previous_call = {self.calls.marks[call.mark]};")
 
     def function(self, call: MpiCall) -> str:
         """`Send`, or `Send_c` where a count may be more than an int holds."""
@@ -338,7 +338,11 @@ class _CText(CThreads):
 
     def let(self, let: LetStatement) -> None:
         """`int k1 = (i1 + i2) / 2;`"""
-        if let.declares and not (self.fits(let.variable) and (let.value is None or self.fits(let.value))):
+        if (
+            let.declares
+            and not let.fits
+            and not (self.fits(let.variable) and (let.value is None or self.fits(let.value)))
+        ):
             self.long_variables.add(let.variable)
         self.wide = let.variable in self.long_variables
         start = f"{self.type_of(let.variable)} " if let.declares else ""

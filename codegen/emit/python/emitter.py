@@ -149,8 +149,8 @@ class PythonEmitter(ImperativeEmitter):
 
     name, suffix, prefix, end = "python", ".py", "MPI.", ""
     syntax = words(
-        "for range else not and types arrays left out pass global came random seed share subset lists bench"
-        " io"
+        "for range else not and types arrays left out pass global previous_call random seed share subset"
+        " lists bench io itertools accumulate initial update enumerate"
     )
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
     from_zero = True
@@ -213,11 +213,14 @@ class _ThreadedPythonEmitter(PythonEmitter):
 
 
 class _PythonText(PythonThreads):
+    sums_arrays = False
+    """Whether displacements are sums of counts."""
+
     def text(self) -> str:
         """The whole program: what the body needs is known when it is written."""
         self.lines.deeper()
         if self.marks:
-            self.lines.add("global came")
+            self.lines.add("global previous_call")
         self.body(self.program.body)
         if self.program.truncates:
             raise GenerateError("in Python, messages cannot be too long for their receives: use --to c")
@@ -233,7 +236,7 @@ class _PythonText(PythonThreads):
         shape = self.program.shape
         grid = _rules(self.infix, shape) if shape else ""
         check = "arrange" if shape else "fitting"
-        for name in ("tally", "comms", *(["after"] if self.marks else []), check):
+        for name in ("tally", "comms", *(["compute_after"] if self.marks else []), check):
             self.wanted[name] = None
         if self.computes:
             self.wanted["compute"] = None
@@ -272,6 +275,7 @@ class _PythonText(PythonThreads):
             *(["import bisect"] if self.infix.helpers & {"search", "search_c"} else []),
             *(["import contextlib"] if self.threads else []),
             "import ctypes",
+            *(["import itertools"] if self.sums_arrays else []),
             "import math",
             "import os",
             "import random",
@@ -298,9 +302,12 @@ class _PythonText(PythonThreads):
     def tables_text(self) -> str:
         """What varies without a rule."""
         lines = [f"{name} = ({self.entries(values)},)" for values, name in self.tables.items()]
+        lines += [f"{name} = {mark}" for mark, name in self.calls.marks.items()]
         for contexts, name in self.contexts.items():
-            rows = ", ".join(f"{mark}: {self.us(c.duration)}" for c in contexts for mark in c.marks)
-            lines.append(f"{name} = {{{rows}}}")
+            times = self.times_after(contexts)
+            lines.append(
+                f"{name} = {{{', '.join(f'{call}: {us}' for call, us in times)}}}  # {self.mean(contexts)}"
+            )
         for duration, name in self.bins.items():
             lines.append(f"{name} = ({', '.join(f'({row})' for row in self.rows(duration))},)")
         return "\n".join(lines)
@@ -309,8 +316,26 @@ class _PythonText(PythonThreads):
         """The arrays that calls are given."""
         if not self.used_arrays:
             return ""
-        lines = []
+        lines, in_runs = [], set[int]()
+        for run in self.array_runs(lambda i: True):
+            numbers = range(run.first, run.first + run.count)
+            in_runs.update(numbers)
+            if run.counts is None:
+                rows = (f"[{', '.join(map(self.constant, self.program.arrays[i].values))}]" for i in numbers)
+                lines.append(f"arrays.update(enumerate([{', '.join(rows)}], {run.first}))")
+                continue
+            counts = f"arrays[i - {run.first - run.counts}][:-1]"
+            if run.first < run.counts:
+                counts = f"arrays[i + {run.counts - run.first}][:-1]"
+            self.sums_arrays = True
+            lines.append(f"for i in range({run.first}, {run.first + run.count}):")
+            lines.append(f"    arrays[i] = list(itertools.accumulate({counts}, initial=0))")
+        if lines:
+            lines = ["arrays = {}", *lines]
+            lines += [f"A{i} = arrays[{i}]" for i in sorted(self.named_arrays & in_runs)]
         for i in self.used_arrays:
+            if i in in_runs:
+                continue
             array = self.program.arrays[i]
             if self.program.shape and i in self.program.shape.arrays:
                 lines.append(_array(self.infix, i, self.program.shape.arrays[i]))
@@ -320,8 +345,9 @@ class _PythonText(PythonThreads):
                 lines.append(f"A{i} = [{', '.join(map(self.constant, array.values))}]")
             else:
                 lines.append(f"A{i} = [{formula} for i in range({array.length})]")
-        arrays_text = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
-        return "\n".join([*lines, f"arrays = {{{arrays_text}}}"]) + "\n"
+        arrays_text = ", ".join(f"{i}: A{i}" for i in self.used_arrays if i not in in_runs)
+        start = "arrays.update({{{}}})" if in_runs else "arrays = {{{}}}"
+        return "\n".join([*lines, *([start.format(arrays_text)] if arrays_text else [])]) + "\n"
 
     def array_at(self, index: str) -> str:
         """The array with a number that is worked out."""
@@ -362,14 +388,14 @@ class _PythonText(PythonThreads):
             return
         self.add_in_order(call, self.called(call), f"  # {hash_comment(site)}" if site else "")
         if call.mark in self.marks:
-            self.lines.add(f"came = {call.mark}")
+            self.lines.add(f"previous_call = {self.calls.marks[call.mark]}")
 
     def function_text(self, part: ProgramPart, body: str) -> str:
         """`def part1(i1):`"""
         parameters = [variable.name for variable in part.parameters]
         if part.times:
             parameters.append(TIMES)
-        shared = "    global came\n" if self.marks else ""
+        shared = "    global previous_call\n" if self.marks else ""
         return f"def {part.name}({', '.join(parameters)}):\n{shared}{body}"
 
     def list_of_times(self, times: str) -> str:

@@ -26,7 +26,7 @@ _COMMON = frozenset({
 })  # fmt: skip
 """Pieces that all threads have together."""
 
-_GLOBAL = re.compile(r"^( +)global (?=last|came|outgoing)", re.MULTILINE)
+_GLOBAL = re.compile(r"^( +)global (?=last|previous_call|outgoing)", re.MULTILINE)
 
 KINDS = {SharedKind.REQUEST: "REQUEST", SharedKind.WINDOW: "WINDOW", SharedKind.FILE: "FILES"}
 

@@ -174,20 +174,19 @@ static void compute(double us) {
     delayed += t - end + carried; /* the next computation is shorter by the rest */
 }
 
-//: came |
-static int came; /* the mark of the call before */
+//: previous_call |
+static int previous_call; /* of those that the time of a computation depends on */
 
-//: after | came
-struct after {
-    int mark;
+//: compute_after | previous_call compute
+struct time_after {
+    int call;
     double us;
 };
 
-/* How long the computation is after the call before. */
-static double after(const struct after *known, int n) {
-    for (int i = 0; i < n; i++)
-        if (known[i].mark == came) return known[i].us;
-    return 0.0;
+/* Computes as long as the application did after the previous call: the mean in a table, which ends with a call -1. */
+static void compute_after(const struct time_after *times) {
+    while (times->call != previous_call && times->call >= 0) times++;
+    compute(times->us);
 }
 
 //: draw | random
@@ -560,4 +559,15 @@ static MPI_Op any_op(void) {
     static int there;
     if (!there) there = 1, MPI_Op_create(any, 1, &made);
     return made;
+}
+
+//: displacements | base
+/* Gives n arrays the displacements of blocks, whose lengths other arrays have. */
+static void displacements(int first, int lengths, int n) {
+    for (int i = 0; i < n; i++) {
+        const struct array *of = &arrays[lengths + i];
+        int *sums = memory((size_t)of->n * sizeof *sums);
+        for (int j = 1; j < of->n; j++) sums[j] = sums[j - 1] + of->at[j - 1];
+        arrays[first + i] = (struct array){.n = of->n, .at = sums};
+    }
 }

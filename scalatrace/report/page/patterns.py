@@ -14,7 +14,7 @@ counts:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from math import isqrt
 
@@ -65,6 +65,7 @@ class LoopPattern:
         dims: dimensions of the grid in which the neighbours lie; 0 where there is no grid.
         messages, nbytes: per execution of the whole program.
         collectives: collective operations in the loop.
+        nested: the calls are those of the loops in it, since none directly in it moves anything.
     """
 
     kind: str
@@ -73,17 +74,29 @@ class LoopPattern:
     messages: int
     nbytes: int
     collectives: tuple[str, ...]
+    nested: bool = False
 
 
 def loop_pattern(
     trace: Trace, children: Sequence[nodes.Node], sent: Mapping[int, Sequence[Messages]], grid: Grid
 ) -> LoopPattern | None:
-    """Return the pattern of the calls directly in a loop; None where they move nothing.
+    """Return the pattern of the calls directly in a loop; of all calls below, where those move nothing.
+
+    None: no call below moves anything.
 
     Args:
         sent: id of the event node -> its messages.
     """
-    events = [node for node in children if isinstance(node, Event)]
+    direct = [node for node in children if isinstance(node, Event)]
+    if (pattern := _pattern(trace, direct, sent, grid)) is not None or len(direct) == len(children):
+        return pattern
+    pattern = _pattern(trace, list(nodes.events(children)), sent, grid)
+    return None if pattern is None else replace(pattern, nested=True)
+
+
+def _pattern(
+    trace: Trace, events: Sequence[Event], sent: Mapping[int, Sequence[Messages]], grid: Grid
+) -> LoopPattern | None:
     ops = [trace.ops[event.op].name for event in events]
     collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVES))
     messages = [flow for event in events for flow in sent.get(id(event), ())]

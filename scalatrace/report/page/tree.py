@@ -212,7 +212,9 @@ class _PageTreeBuilder:
             parent.add(child)
             if len(signatures) <= MAX_PLACED:
                 signatures |= below
-        parent.pattern = loop_pattern(self._trace, nodes, self._sent, self._grid)
+        pattern = loop_pattern(self._trace, nodes, self._sent, self._grid)
+        if (parent.number and not parent.thread) or not (pattern and pattern.nested):  # it is a loop
+            parent.pattern = pattern
         return signatures
 
     def _node(self, node: Node) -> tuple[TreeNode, set[int]]:

@@ -37,7 +37,8 @@ GUIDES = ("    ", "│   ", "├── ", "└── ")
 ASCII_GUIDES = ("    ", "|   ", "+-- ", "`-- ")
 """Before a line: nothing, a branch that goes on, a node, the last node."""
 
-NEWLINE = "\n"
+LEGEND_INDENT = 25
+"""Columns of a notation in the legend, before its meaning."""
 
 MAX_VALUE_CHARS = 60
 """Characters shown of one value; longer ones are cut without --full."""
@@ -112,9 +113,8 @@ class TreeReporter:
                 console.file.write(f"{guide}{line}\n")
         if self.legend or terminal:
             grid = "" if self.neighbours is None else self.neighbours.legend()
-            console.print(
-                Text(f"\n{LEGEND}{f'{NEWLINE}  {grid}' if grid else ''}", style=DIM), soft_wrap=True
-            )
+            for text in ("", *LEGEND.splitlines(), *([f"  {grid}"] if grid else [])):
+                print_wrapped(console, Text(), Text(" " * LEGEND_INDENT), Text(text, style=DIM))
 
     def _title(self, make_line: NewLine) -> TreeLine:
         trace = self.trace

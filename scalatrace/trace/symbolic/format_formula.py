@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
-from scalatrace.formula import FALSE, TRUE, Cond, Const, Special, Value, all_of, either, format_text, negate
+from scalatrace.formula import (
+    FALSE,
+    TRUE,
+    Binary,
+    Cond,
+    Const,
+    Expr,
+    Special,
+    Value,
+    all_of,
+    either,
+    format_text,
+    negate,
+)
+from scalatrace.formula.arithmetic import linear
 from scalatrace.formula.nodes import Lookup, Select
+from scalatrace.formula.polynomials import combine
 from scalatrace.trace.symbolic.entries import ListEntry, conditional_entries
 from scalatrace.trace.symbolic.field import (
     CYCLE,
@@ -18,6 +32,7 @@ from scalatrace.trace.symbolic.field import (
     SUMMED_ELEMENTS,
     Part,
 )
+from scalatrace.trace.symbolic.format_condition import format_condition
 from scalatrace.trace.symbolic.shapes import join
 
 __all__ = ["format_parts", "format_shape", "format_tables", "format_where"]
@@ -52,7 +67,7 @@ def format_where(parts: Sequence[Part]) -> str:
         before = all_of(before, negate(part.condition))
     if parts[-1].condition == EVERYWHERE and not _is_nothing(parts[-1]):
         something = negate(nothing)  # shorter, since `nothing` has fewer alternatives
-    return "" if something == TRUE else format_text(something)
+    return "" if something == TRUE else format_condition(something)
 
 
 def _is_nothing(part: Part) -> bool:
@@ -61,24 +76,23 @@ def _is_nothing(part: Part) -> bool:
 
 def _part(part: Part, format_value: Callable[[Part], str]) -> str:
     value = "nothing" if part.formulas is None else format_value(part)
-    return value if part.condition == EVERYWHERE else f"{value} if {format_text(part.condition)}"
+    return value if part.condition == EVERYWHERE else f"{value} if {format_condition(part.condition)}"
 
 
 def _value(part: Part, around: str) -> str:
     assert part.formulas is not None
     texts = list(map(format_text, part.formulas))
     if part.shape in (INDEXED, ELEMENTS, SUMMED_ELEMENTS):
-        text = f"[{around.format(texts[-1])} for i in 0..{texts[-2]}-1]"
+        text = f"[{_placed(part.formulas[-1], around)} for i in 0..{texts[-2]}-1]"
         return f"sums of {text}" if part.shape == SUMMED_ELEMENTS else text
     if part.shape == LOOPED:
         entries = _entries(part.formulas[1], around)
-        return f"[{around.format(texts[1]) if entries is None else ', '.join(entries)} ..]"
+        return f"[{_placed(part.formulas[1], around) if entries is None else ', '.join(entries)} ..]"
     if part.shape == CYCLE:
-        return "[" + " ".join(map(around.format, texts)) + " ..]"
-    text = format_shape(part.shape, part.formulas)
-    if part.shape is not None or isinstance(part.formulas[0], Special):
-        return text
-    return _tidy(around.format(text))
+        return "[" + " ".join(_placed(formula, around) for formula in part.formulas) + " ..]"
+    if part.shape is not None:
+        return format_shape(part.shape, part.formulas)
+    return _placed(part.formulas[0], around)
 
 
 def _entries(formula: Value, around: str) -> list[str] | None:
@@ -89,8 +103,8 @@ def _entries(formula: Value, around: str) -> list[str] | None:
 
 
 def _list_entry(entry: ListEntry, around: str) -> str:
-    value = _tidy(around.format(format_text(entry.value)))
-    conditions = [format_text(condition) for condition in entry.conditions]
+    value = _placed(entry.value, around)
+    conditions = [format_condition(condition) for condition in entry.conditions]
     return f"{value} if {' and '.join(conditions)}" if conditions else value
 
 
@@ -127,9 +141,30 @@ def _piece(piece: Any) -> str:
     return format_text(piece[1] if type(piece) is tuple else piece)
 
 
-def _tidy(text: str) -> str:
-    """`rank + -1` is `rank - 1`."""
-    return re.sub(r"\+ -", "- ", text)
+def _placed(formula: Value, around: str) -> str:
+    """Format a formula in its template: `rank - Y*Z+1`, not `rank + -(Y*Z-1)`; names of MPI have none."""
+    if isinstance(formula, Special):
+        return format_text(formula)
+    if "+ {}" not in around or isinstance(formula, Select | Lookup):
+        return around.format(format_text(formula))
+    constant, terms = linear(_flat(formula))
+    signed = [
+        (k < 0, format_text(term if abs(k) == 1 else Binary("*", Const(abs(k)), term)))
+        for term, k in terms.items()
+    ]
+    if constant or not signed:
+        signed.append((constant < 0, str(abs(constant))))
+    (negative, first), *others = signed
+    text = first + "".join(f"{'-' if less else '+'}{term}" for less, term in others)
+    return around.format(text) if not negative else around.replace("+ {}", "- {}").format(text)
+
+
+def _flat(formula: Expr) -> Expr:
+    """Return a formula with the signs of sums in brackets at their terms."""
+    match formula:
+        case Binary("+" | "-" | "*" as op, a, b):
+            return combine(op, _flat(a), _flat(b))
+    return formula
 
 
 def format_shape(shape: Any, formulas: Sequence[Value]) -> str:

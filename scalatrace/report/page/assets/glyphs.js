@@ -73,7 +73,8 @@ function glyph(pattern, size) {
 function patternCards(place, trace, goto) {
   const found = [];
   walkTree(trace.tree.root, (node) => { if (node.pattern) found.push(node); });
-  const own = (node) => node.children.reduce((sum, child) => sum + (child.op ? timeOf(child) : 0), 0); // of the calls directly in it
+  const direct = (node) => node.children.reduce((sum, child) => sum + (child.op ? timeOf(child) : 0), 0);
+  const own = (node) => node.pattern.nested ? timeOf(node) : direct(node); // of the calls whose pattern it is
   found.sort((a, b) => own(b) - own(a) || b.pattern.messages - a.pattern.messages);
   const whole = timeOf(trace.tree.root), places = sitesAmong(trace.tree, found);
   if (!found.length) place.append(h("p", {}, "No loop sends messages or calls collectives."));
@@ -84,7 +85,7 @@ function patternCards(place, trace, goto) {
     return h("div", { class: "card", "data-kind": pattern.kind }, glyph(pattern, 92), h("div", {},
       h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
       pattern.collectives.length ? h("div", {}, `collectives: ${pattern.collectives.join(", ")}`) : "",
-      h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}` : "calls outside loops"),
+      h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  calls of the loops in it" : ""}` : "calls outside loops"),
       node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : ""));
   })));
   if (found.length > 24) place.append(h("p", { class: "dim" }, `${found.length - 24} more loops with less time are marked in the program.`));
