@@ -69,15 +69,15 @@ dist: $(VENV)/.ready ## Build sdist and wheel into dist, and run the tutorial wi
 	PATH="$(BIN):$$PATH" $(BIN)/python packaging/make_dist.py dist
 
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
-	$(PYTEST) -m 'not slow'
+	$(PYTEST) -m 'not slow and not long'
 
 test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, with 16 and 64 ranks and new random programs, and sanitize
 	$(PYTEST) --hypothesis-profile=random
 	$(MAKE) sanitize
 
 .PHONY: durations
-durations: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests; list those that belong into tests/slow.txt
-	$(PYTEST) -m 'not slow' --durations=0 --durations-min=4
+durations: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests; list those that belong into tests/long.txt
+	$(PYTEST) -m 'not slow and not long' --durations=0 --durations-min=4
 
 sanitize: $(VENV)/.ready ## Run tests of core and shim under gcc's sanitizers (address, undefined, thread)
 	$(BIN)/python tests/sanitize.py

@@ -23,7 +23,7 @@ settings.register_profile("repeatable", settings.get_profile("random"), derandom
 settings.load_profile("repeatable")
 
 
-SLOW = Path(__file__).with_name("slow.txt")
+LONG = Path(__file__).with_name("long.txt")
 """Tests that take longer than others, by measured times."""
 
 ON_EVERY_MPI = {
@@ -39,15 +39,15 @@ Others run there among the slow tests."""
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Mark as slow what `slow.txt` lists, and what Open MPI's tests cover since it hardly depends on the MPI.
+    """Mark what `long.txt` lists as long, and what hardly depends on the MPI as slow but for Open MPI.
 
     What starts MPI comes first. Of three workers the first begins with the first third, so the others
     compute while ranks wait. A worker that has finished takes tests from the end of another's.
     """
-    listed = set(SLOW.read_text().splitlines())
+    listed = set(LONG.read_text().splitlines())
     for item in items:
         if not listed.isdisjoint((item.nodeid, item.nodeid.partition("[")[0])):
-            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.long)
         params = getattr(item, "callspec", None)
         values = {value for value in params.params.values() if isinstance(value, str)} if params else set()
         if not values & {"mpich", "debian-openmpi"}:

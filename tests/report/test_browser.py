@@ -304,7 +304,9 @@ def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path)
 def test_ranks_of_a_large_run_stand_for_others(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, million_stencil(side=64))) as view:
         assert "one rank of each other class of ranks with equal calls" in view.text("#timeline")
-        assert "The number below a rank is that of ranks with equal calls" in view.text("#timeline")
+        assert "The number below a rank is that of ranks with equal numbers of calls" in view.text(
+            "#timeline"
+        )
         clean(view)
 
 

@@ -620,6 +620,7 @@ void Engine::end_listed(int32_t r) {
 void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) {
     const std::vector<int32_t> &live = ranks_[r].live;
     if (age >= kOfStream) {
+        if (threads_.empty()) return;
         if (const int32_t request = named(r, age, thread_of_[r].next); request >= 0) into.push_back(request);
     } else if (age >= 0 && age < static_cast<int64_t>(live.size()))
         into.push_back(live[live.size() - 1 - static_cast<size_t>(age)]);

@@ -121,7 +121,6 @@ class Engine {
     void take_turn(int32_t r, const st_sim_node &node);
     void come_after(int32_t r, const ThreadEnd &end);
     void release_held(int32_t r);
-    void note_made(int32_t r, int32_t request);
     void note_ended(int32_t r, int32_t request);
     void resume_held(int32_t r);
     void own(int32_t r, int32_t request);
@@ -248,7 +247,7 @@ class Engine {
     Pool<Request> requests_;
     std::vector<Origins> origins_;     /* of the requests, where paths are followed */
     std::vector<Creation> creations_;  /* of the requests, where ranks have several threads */
-    Pool<Message> messages_;           /* that no receive has matched */
+    Pool<Message> messages_;           /* those under way, until a receive takes them */
     std::vector<Origin> sending_ends_; /* of the messages, where paths are followed: ends of the senders' overheads */
     std::vector<std::pair<int64_t, int32_t>> arrivals_; /* of requests that a rank waits for */
     std::deque<int32_t> queue_;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -29,7 +30,7 @@ template <class T> class Pool {
             number = unused_.back();
             unused_.pop_back();
         }
-        ::new (static_cast<void *>(&(*this)[number])) T; /* in place, and without zeros that nobody asked for */
+        ::new (static_cast<void *>(&(*this)[number])) T; /* `= T{}` would make a temporary object and copy it */
         return number;
     }
     void drop(int32_t number) { unused_.push_back(number); }

@@ -30,7 +30,7 @@ struct Envelope {
     int32_t tag = 0;
 };
 
-/* A posted receive or an arrived message: what decides about matches is read without its request or message. */
+/* A posted receive or an arrived message, with the envelope, so that matching does not read the request or message. */
 struct QueueEntry {
     Envelope envelope;
     int32_t number; /* of the request or message */
@@ -134,7 +134,7 @@ struct UseOrder {
     }
 };
 
-/* Of a process, where ranks have several threads. */
+/* State of a process that only traces with several threads need. */
 struct Thread {
     int64_t number = 0;              /* on the rank */
     std::deque<int32_t> made;        /* requests that it made, -1: ended ... */

@@ -17,7 +17,7 @@ from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.timeline.lines import time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import Bar, TimeLine, TimelineWindow, arrows
-from scalatrace.report.style import number
+from scalatrace.report.style import coarse_duration, number
 from scalatrace.trace.exchange.messages import messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 
@@ -59,6 +59,8 @@ def draw_time_line(
     note = ""
     if not any(bars):
         note = lines.note or "no calls in this window"
+    elif any(line.cut for line in lines.lines) or max(map(len, bars)) == MAX_BARS // len(bars):
+        note = f"the first calls: choose a window shorter than {coarse_duration(end_ns)}"
     elif not are_drawn:
         note = f"{number(len(messages))} messages not drawn: choose a shorter window"
     set_titles(axes, "Calls over time", [note])
@@ -76,8 +78,8 @@ def _draw_line(axes: Axes, row: int, calls: Sequence[Bar], lines: TimeLine, fact
     if not calls:
         return
     first, last = calls[0], calls[-1]
-    loop_span = (first.start_ns / factor, (last.start_ns + last.length_ns - first.start_ns) / factor)
-    axes.broken_barh([loop_span], (row - 0.2, 0.4), color=COMPUTE_COLOUR, label="computation")
+    row_span = (first.start_ns / factor, (last.start_ns + last.length_ns - first.start_ns) / factor)
+    axes.broken_barh([row_span], (row - 0.2, 0.4), color=COMPUTE_COLOUR, label="computation")
     spans: dict[str, list[tuple[float, float]]] = {}
     for bar in calls:
         category = lines.places[bar.place].category

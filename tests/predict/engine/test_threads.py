@@ -113,3 +113,9 @@ def test_uses_of_a_persistent_request() -> None:
 def test_an_order_that_no_run_has() -> None:
     with pytest.raises(SimulationDeadlockError, match="rank 0 in"):
         simulate(persistent([0, 0, 0]), Platform())
+
+
+def test_names_of_other_threads_are_none_in_a_trace_without_threads() -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Wait", request=CREATED), b.event("Barrier", comm=Comm()))
+    assert simulate(trace, Platform()).nevents == trace.nevents()

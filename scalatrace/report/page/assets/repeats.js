@@ -34,7 +34,7 @@ function shownItems(items, from, to, least, shift = 0, around = [], shown = { ca
     }
     const start = item.start_ns + shift, end = start + item.times * item.period_ns;
     if (start > to || end < from) continue;
-    if (item.period_ns < least) {
+    if (item.period_ns < least * Math.max(1, ncalls(item) / 6)) { // about a pixel for a call
       shown.loops.push({ loop: item, start, end });
       continue;
     }
@@ -57,6 +57,12 @@ function messageOf(call, end) {
 // Sum f(bar) over the calls of items, with repetitions.
 function sumCalls(items, f) {
   return items.reduce((sum, item) => sum + (isLoop(item) ? item.times * sumCalls(item.items, f) : f(item)), 0);
+}
+
+// Calls of one repetition.
+function ncalls(loop) {
+  if (loop.ncalls === undefined) loop.ncalls = sumCalls(loop.items, () => 1);
+  return loop.ncalls;
 }
 
 // Times of a repetition by category of the calls, ns; the remainder is computation.

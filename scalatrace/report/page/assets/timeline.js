@@ -34,7 +34,7 @@ class TimeLineView {
       this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       hasLoops ? h("p", { class: "dim" }, "Iterations that are too short to be seen are drawn as the shares of their time, one above the other; zoom in to see their calls.") : "",
-      this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal calls." : "") : "",
+      this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal numbers of calls and equal partners." : "") : "",
       this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
     this.from = this.first;
@@ -142,7 +142,8 @@ class TimeLineView {
   // The call before the chosen one.
   preceding() {
     const { line, start } = this.chosen;
-    for (let back = Math.max(1, this.to - this.from); ; back *= 4) {
+    const [around] = this.chosen.around[this.chosen.around.length - 1] || [{ period_ns: this.chosen.bar[LENGTH] }];
+    for (let back = Math.max(1, around.period_ns); ; back *= 4) {
       let last = null;
       for (const call of callsOf(this.lines[line].items, start - back, start)) {
         if (this.isChosen(call)) break;
@@ -162,7 +163,7 @@ class TimeLineView {
       this.to = this.from + wide;
     }
     const [loop] = call.around[call.around.length - 1] || [];
-    if (loop && loop.period_ns < this.leastPeriod()) { // its calls are not drawn: show some repetitions
+    if (loop && loop.period_ns < this.leastPeriod() * Math.max(1, ncalls(loop) / 6)) { // its calls are not drawn: show some repetitions
       this.from = start - 2 * loop.period_ns;
       this.to = start + 4 * loop.period_ns;
     }
@@ -248,7 +249,7 @@ class TimeLineView {
   describe({ line, call, loop }) {
     const who = `${this.rank(line)}${this.lines[line].simulated ? ", simulated" : ""}`;
     if (loop) {
-      const calls = number(sumCalls(loop.items, () => 1));
+      const calls = number(ncalls(loop));
       const parts = [...shares(loop, this.data.places)].map(([category, ns]) => `${category} ${percent(ns, loop.period_ns)}`);
       return [`${who}: ${number(loop.times)} iterations of ${calls} calls`, `each ${coarseDuration(loop.period_ns)}: ${parts.join(", ")}`, "zoom in to see the calls"].join("\n");
     }

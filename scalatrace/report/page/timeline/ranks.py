@@ -29,7 +29,7 @@ class ChosenRanks:
     """Ranks of a time line.
 
     Attributes:
-        alike: of each rank, how many make the same calls; () where all ranks are shown, or nobody counted.
+        alike: of each rank, how many have equal numbers of calls and equal partners; () where not counted.
         text: how they were chosen; "": all are.
     """
 
@@ -98,9 +98,10 @@ def _ends(times: Efficiency, chosen: Sequence[int]) -> list[int]:
 
 
 def _numbers(trace: Trace) -> Ints | None:
-    """Return the number of the class of each rank; None where there are too many ranks or classes."""
+    """Return the number of the class of each rank; None where there are too many ranks or partners."""
     try:
         check_size(trace)
     except LimitError:
         return None
-    return group_numbers(trace)[0]
+    numbers, exact = group_numbers(trace)
+    return numbers if exact else None

@@ -69,8 +69,8 @@ class TimelineLoop:
     """
 
     times: int
-    start_ns: int
-    period_ns: int
+    start_ns: float
+    period_ns: float
     items: tuple[TimelineItem, ...]
     sent: tuple[tuple[int, int], ...]
     received: tuple[tuple[int, int], ...]
@@ -86,7 +86,7 @@ class TimelineRow:
     Attributes:
         name: the rank; where threads have rows, `rank.thread`.
         simulated: its times are those of a simulated run.
-        alike: ranks that make the same calls, this one included; 0: not counted.
+        alike: ranks with equal numbers of calls and equal partners, this one included; 0: not counted.
         end_ns: end of the last call that `items` hold.
     """
 
@@ -182,7 +182,7 @@ def _repeat(items: tuple[TimelineItem, ...], first: float, last: float) -> Itera
             shift = number * item.period_ns
             for bar in _repeat(item.items, first - shift, last - shift):
                 yield bar._replace(
-                    start_ns=bar.start_ns + shift,
+                    start_ns=round(bar.start_ns + shift),
                     sent=_later(bar.sent, dict(item.sent), number),
                     received=_later(bar.received, dict(item.received), number),
                 )

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from math import inf
+from sys import maxsize
 
 from scalatrace.operations import MESSAGES, operation, received_bytes, sent_bytes
 from scalatrace.report.costs.durations import CallDuration
@@ -78,7 +80,7 @@ class RowWalk:
 
     Attributes:
         used: ends of channels of which messages were sent or received.
-        wild: receives from any source or with any tag, outside of loops: what they ask for, and the bar.
+        wild: receives from any source or with any tag, up to a loop of such: what they ask for, and the bar.
     """
 
     def __init__(
@@ -96,7 +98,7 @@ class RowWalk:
         self._duration, self._limits, self._folds = duration, limits, folds
         self._first, self._last = window.first_s * 1e9, window.last_s * 1e9
         self._clock, self._pred, self._nwalked, self._cut = 0.0, 0, 0, False
-        self._nfolding = 0
+        self._nfolding, self._folds_wild = 0, False
         self._seen: Counter[_ChannelEnd] = Counter()
         self._live: list[int | None] = []
         self._bars: list[Bar] = []
@@ -148,7 +150,7 @@ class RowWalk:
                 for wanted in (True, False)
             )
             inner = tuple(self._resolve(item.items, unordered))
-            yield TimelineLoop(item.times, round(item.start), round(item.period), inner, sent, received)
+            yield TimelineLoop(item.times, item.start, item.period, inner, sent, received)
 
     def _walk(self) -> None:
         try:
@@ -202,7 +204,7 @@ class RowWalk:
         times -= crosses  # another call than in the loop completes the requests of the last iteration
         self._items.append(_LoopMark(times, start, period, body, moved))
         if crosses:
-            self._complete_in_next(step)
+            self._complete_in_next(step, nbars)
         self._clock = start + period * times
         for end, n in moved.items():
             self._seen[end] += n * (times - 1)
@@ -211,16 +213,20 @@ class RowWalk:
             raise _EndError
         self._iterate(step, int(crosses))
 
-    def _complete_in_next(self, step: WalkStep) -> None:
-        """Walk one more iteration, which completes requests of the last one, and forget it."""
+    def _complete_in_next(self, step: WalkStep, first_bar: int) -> None:
+        """Walk one more iteration, which completes requests of the last one, and forget it.
+
+        Args:
+            first_bar: of the loop.
+        """
         nbars, nwild, kept = len(self._bars), len(self.wild), (self._items, self._seen.copy(), self._clock)
-        self._items = []
-        try:
-            self._iterate(step, 1)
-        finally:
-            del self._bars[nbars:], self.wild[nwild:]
-            self._items, self._seen, self._clock = kept
-            self._live = [None] * len(self._live)
+        limits, last = self._limits, self._last
+        self._items, self._limits, self._last = [], RowLimits(maxsize, maxsize), inf
+        self._iterate(step, 1)
+        del self._bars[nbars:], self.wild[nwild:]
+        self._items, self._seen, self._clock = kept
+        self._limits, self._last = limits, last
+        self._live = [None if bar is not None and bar >= first_bar else bar for bar in self._live]
 
     def _forget_early(self, nbars: int) -> None:
         """Drop the bars from a number on if all are before the window."""
@@ -288,7 +294,8 @@ class RowWalk:
             if sends:
                 self._bars[at] = self._bars[at]._replace(sent=message)
             elif peer == ANY or tag == ANY_TAG:
-                if not self._nfolding:
+                self._folds_wild = self._folds_wild or self._nfolding > 0
+                if not self._folds_wild:  # which messages the receives of a loop take is not known
                     self.wild.append((channel, at))
             else:
                 self._bars[at] = self._bars[at]._replace(received=message)
