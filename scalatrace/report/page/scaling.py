@@ -162,8 +162,13 @@ def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None
     speedup, efficiency = (rows[-1][name] or 0.0 for name in ("speedup", "efficiency"))
     text += (
         f": {speedup_name(kind)} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
-        f"efficiency {coarse_percent(efficiency)}."
+        f"{coarse_percent(efficiency)} of perfect scaling."
     )
+    shortest = min(runs, key=lambda run: run.run_time_ns)
+    if kind.name == "strong" and shortest is not last:
+        text += (
+            f" It is shortest on {number(shortest.nranks)} ranks, {coarse_duration(shortest.run_time_ns)}."
+        )
     losses = _losses(rows)
     if not losses or first.shared_cores or last.shared_cores:
         return text
@@ -207,7 +212,8 @@ def _notes(runs: Sequence[ScalingRun]) -> list[str]:
     shared = [number(run.nranks) for run in runs if run.shared_cores]
     if shared:
         notes.append(
-            f"more ranks than cores ({', '.join(shared)} ranks): these times contain waiting for cores"
+            f"more ranks than cores ({', '.join(shared)} ranks): these times contain waiting for cores, "
+            "so their serialisation and transfer are not known"
         )
     if any(run.extrapolated for run in runs):
         names = ", ".join(run.name for run in runs if run.extrapolated)

@@ -18,6 +18,8 @@ class TimeLineView {
     this.edge = Math.max(LEAST_LABEL, 12 + LETTER * Math.max(...this.lines.map((line, i) => this.label(i).length)));
     this.chosen = { line: 0, bar: null, start: 0 };
     this.shown = [];
+    const [op, , site] = this.data.places[this.data.places.length - 1];
+    const example = `${op}${site ? ` ${shortSite(site).split(/[: ]/).slice(0, 2).join(":")}` : ""} rank:${this.lines[0].rank}`;
     const hasLoops = this.lines.some((line) => line.items.some(isLoop));
     this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Time line: left and right go from call to call, up and down to other ranks, plus and minus zoom" });
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a call, or focus the drawing and use the arrow keys.");
@@ -28,7 +30,7 @@ class TimeLineView {
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
-        h("input", { type: "search", placeholder: "Waitall, halo.py:129, rank:3", "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
+        h("input", { type: "search", placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" }), this.found = h("span", { class: "dim", "aria-live": "polite" })),
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
       this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",

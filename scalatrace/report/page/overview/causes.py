@@ -166,10 +166,16 @@ def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None) -> str:
     text = (
         f"{time}{' (mean)' if summary.mean_note else ''} on {number(nranks)} rank{'s' if nranks > 1 else ''}"
     )
+    whole_ns = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
     if summary.shared_cores:
-        text += ", which shared cores. With a core each and a network that takes no time"
+        text += ", which shared cores"
+        if whole_ns and summary.comm_ns is not None:
+            in_mpi = coarse_percent(summary.comm_ns / whole_ns)
+            text += f": {in_mpi} of the time in MPI, waiting for cores included"
     if parts is None:
         return f"{text}."
+    if summary.shared_cores:
+        text += ". With a core each and a network that takes no time"
     texts = [f"{coarse_percent(parts.computing)} computing"]
     if nranks > 1:
         texts.append(f"{coarse_percent(parts.waiting)} waiting for other ranks")
