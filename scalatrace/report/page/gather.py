@@ -122,14 +122,15 @@ def gather(
         else choose_ranks(trace, messages, grid, efficiency(trace))
     )
     computing = computing_of(trace, numbers)
+    causes = causes_of(trace, options.ideal, summary, numbers)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
         "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
         summary,
         basis,
-        advice_of(summary, tree, sizes, basis, computing, prediction),
-        causes_of(trace, options.ideal, summary, numbers),
+        advice_of(summary, tree, sizes, basis, computing, prediction, () if causes is None else causes.late),
+        causes,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,

@@ -13,6 +13,7 @@ from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.page.histograms import MessageSizeBins
+from scalatrace.report.page.overview.causes import LateRank
 from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.page.overview.waits import AwaitedPartner, TimeBasis, waiting
@@ -40,6 +41,7 @@ OFTEN = 8
 """A call with so many times the calls of any other sends often; where ranks wait, its cost is not known."""
 
 GOOD_BALANCE = 0.9
+MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -69,16 +71,18 @@ def advice_of(
     basis: TimeBasis,
     computing: Sequence[Computing] = (),
     prediction: PagePrediction | None = None,
+    late_ranks: Sequence[LateRank] = (),
 ) -> tuple[Advice, ...]:
     """Return the entries: whether times are of use, then those with the largest share of the time first.
 
     Args:
         computing: the longest computation first.
+        late_ranks: those that cause most waiting first; (): not known.
     """
     entries: list[Advice] = []
     calls = list(leaves(tree.root))
     if basis.whole_ns:
-        late = tuple(_late(summary, basis, computing, prediction))
+        late = tuple(_late(summary, basis, computing, prediction, late_ranks))
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
             entries += _advise_on_waiting(calls, basis, name, kind, prediction, more)
@@ -188,11 +192,19 @@ def _origin(waits: float, calls: list[TreeNode], prediction: PagePrediction) -> 
 
 
 def _late(
-    summary: PageSummary, basis: TimeBasis, computing: Sequence[Computing], prediction: PagePrediction | None
+    summary: PageSummary,
+    basis: TimeBasis,
+    computing: Sequence[Computing],
+    prediction: PagePrediction | None,
+    late_ranks: Sequence[LateRank],
 ) -> Iterator[tuple[str, str]]:
     """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
     if not basis.simulated or prediction is None:
-        yield from _who(summary)
+        if late_ranks:
+            named = (f"{number(late.rank)} ({coarse_percent(late.share)})" for late in late_ranks[:MAX_NAMED])
+            yield "others wait for", f"ranks {', '.join(named)}, of all waiting"
+        else:
+            yield from _who(summary)
         return
     longer: list[tuple[float, float, str]] = []
     for row in computing:
