@@ -21,6 +21,7 @@ from scalatrace.report.costs.durations import CallTimes, Durations
 from scalatrace.report.costs.efficiency import Efficiency
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.timeline import lines as timeline
+from scalatrace.report.page.timeline import ranks
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import (
@@ -278,13 +279,14 @@ def test_chosen_ranks() -> None:
     assert choose_ranks(ring(4), [], find_grid(ring(4), [])[0]) == ChosenRanks((0, 1, 2, 3))
 
 
-def test_ranks_that_compute_most_and_least_are_shown(tmp_path: Path) -> None:
+def test_ranks_that_compute_most_and_least_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = ring(40)
     compute_ns = np.full(40, 100.0)
     compute_ns[17], compute_ns[33] = 200.0, 50.0
     times = Efficiency(tuple(range(40)), compute_ns, np.ones(40))
     messages = messages_of(trace, Budget())
-    chosen = choose_ranks(trace, messages, find_grid(trace, messages)[0], times)
+    monkeypatch.setattr(ranks, "efficiency", lambda _: times)
+    chosen = choose_ranks(trace, messages, find_grid(trace, messages)[0])
     assert {17, 33} <= set(chosen.ranks)
     assert "those that compute most and least" in chosen.text
 

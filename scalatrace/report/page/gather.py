@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
@@ -116,11 +115,7 @@ def gather(
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     sizes = sizes_of(messages, budget.exact)
-    chosen = (
-        ChosenRanks(tuple(options.ranks))
-        if options.ranks
-        else choose_ranks(trace, messages, grid, efficiency(trace))
-    )
+    chosen = ChosenRanks(tuple(options.ranks)) if options.ranks else choose_ranks(trace, messages, grid)
     computing = computing_of(trace, numbers)
     causes = causes_of(trace, options.ideal, summary, numbers)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)

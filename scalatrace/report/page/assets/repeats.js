@@ -67,11 +67,18 @@ function ncalls(loop) {
 
 // Times of a repetition by category of the calls, ns; the remainder is computation.
 function shares(loop, places) {
-  if (!loop.shares) {
-    const byCategory = new Map();
-    sumCalls(loop.items, (bar) => { const category = places[bar[PLACE]][1]; byCategory.set(category, (byCategory.get(category) || 0)); return 0; });
-    for (const category of byCategory.keys()) byCategory.set(category, sumCalls(loop.items, (bar) => places[bar[PLACE]][1] === category ? bar[LENGTH] : 0));
-    loop.shares = byCategory;
-  }
+  if (!loop.shares) addTimes(loop.items, 1, places, loop.shares = new Map());
   return loop.shares;
+}
+
+// Add the times of calls that run so many times.
+function addTimes(items, times, places, sums) {
+  for (const item of items) {
+    if (isLoop(item)) {
+      addTimes(item.items, times * item.times, places, sums);
+      continue;
+    }
+    const category = places[item[PLACE]][1];
+    sums.set(category, (sums.get(category) || 0) + times * item[LENGTH]);
+  }
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError
-from scalatrace.report.costs.efficiency import MIN_EQUAL_SHARE, Efficiency
+from scalatrace.report.costs.efficiency import MIN_EQUAL_SHARE, Efficiency, efficiency
 from scalatrace.report.page.grid import group_numbers
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import Messages
@@ -38,20 +38,15 @@ class ChosenRanks:
     text: str = ""
 
 
-def choose_ranks(
-    trace: Trace, messages: Sequence[Messages], grid: Grid, times: Efficiency | None = None
-) -> ChosenRanks:
-    """Choose up to DEFAULT_RANKS ranks: all, or some that stand for the others.
-
-    Args:
-        times: of the ranks, of which those that compute most and least are shown; None: not known.
-    """
+def choose_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> ChosenRanks:
+    """Choose up to DEFAULT_RANKS ranks: all, or some that stand for the others."""
     if len(trace.ranks) <= DEFAULT_RANKS:
         return ChosenRanks(tuple(trace.ranks))
     middle = grid.rank([side // 2 for side in grid.dims])
     chosen = _neighbourhood(trace, messages, middle if middle in trace.ranks else trace.ranks.first)
     text = f"The ranks are {number(chosen[0])}{', in the middle of the grid' if chosen[0] == middle else ''}"
     text += " and the nearest partners" if len(chosen) > 1 else ""
+    times = efficiency(trace)
     ends = [] if times is None else _ends(times, chosen)
     numbers = _numbers(trace)
     if numbers is not None:
