@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
 from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
+from scalatrace.extrap.fit.undetermined.several_sizes import with_rival_size
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments, numbers_in_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
@@ -354,12 +355,19 @@ def model_of(
                 raise InputError(f"{error}{smaller}") from None
             raise
     foldings = foldings_of(ordered)
+    sized: _Sized | None = None
+
+    def explain(error: NoFormulaError) -> SymbolicTrace | None:
+        nonlocal sized
+        if error.values and is_divided(error.values, case.grids):
+            sized = _with_problem_size(ordered, runs, workers, foldings, alternatives=False)
+        return sized[0] if sized else None
+
     with advising(case, ordered, workers=workers):
         try:
-            model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings)
+            model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings, explain)
         except ExtrapolationError as error:
             is_of_timing = isinstance(error, PollingError)
-            sized = None
             if isinstance(error, NoFormulaError) and error.values and is_divided(error.values, case.grids):
                 sized = _with_argument(ordered, case, workers, foldings)
             if sized is None and not is_of_timing:
@@ -371,8 +379,7 @@ def model_of(
                     error.step = step if step and (on_a_line or _follow_rules(ordered[1:], workers)) else None
                 raise
         else:
-            sized = None
-            if divides_numbers(model):
+            if sized is None and divides_numbers(model):
                 sized = _with_problem_size(ordered, runs, workers, foldings)
                 if sized is None and case.grid is not None and not is_determined(case, model):
                     sized = _with_argument(ordered, case, workers, foldings)
@@ -412,22 +419,35 @@ def _with_argument(traces: Sequence[Trace], case: Case, workers: int, foldings: 
 
 
 def _with_problem_size(
-    traces: Sequence[Trace], runs: Sequence[Run], workers: int, foldings: Foldings
+    traces: Sequence[Trace],
+    runs: Sequence[Run],
+    workers: int,
+    foldings: Foldings,
+    alternatives: bool = True,
 ) -> _Sized | None:
     """Return the symbolic trace with a size of the problem, found in the values, as a parameter.
 
-    None unless all values follow rules with just one size, or if a parameter is given.
+    None unless all values follow rules with such a size, or if a parameter is given. Where several sizes
+    explain the traces, the formulas with the others are rivals.
     """
-    found: list[_Sized] = []
+    found: dict[int, SymbolicTrace] = {}
     for size in () if runs[0].inputs else problem_sizes(traces, runs, foldings):
         try:
             sized = [replace(run, inputs={NAME: size}, found=True) for run in runs]
-            model = fit_prepared(traces, sized, workers, foldings=foldings)
+            found[size] = fit_prepared(traces, sized, workers, foldings=foldings, alternatives=alternatives)
         except ExtrapolationError:
             continue
-        shown = f"problem size {NAME} = {size} found: all counts follow from its blocks"
-        found.append((replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), shown))
-    return found[0] if len(found) == 1 else None
+    if not found:
+        return None
+    (size, model), *others = found.items()
+    for _, rival in others:
+        with_rival = with_rival_size(model, rival, NAME)
+        if with_rival is None:
+            return None
+        model = with_rival
+    sizes = " or ".join(map(str, found))
+    shown = f"problem size {NAME} = {sizes} found: all counts follow from its blocks"
+    return replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), shown
 
 
 def _target(runs: Sequence[Run], nprocs: int, dims: Sequence[int] | None) -> Grid:
@@ -451,9 +471,11 @@ def fit_prepared(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
+    explain: Callable[[NoFormulaError], SymbolicTrace | None] | None = None,
+    alternatives: bool = True,
 ) -> SymbolicTrace:
     """Fit the symbolic trace of the result of `prepared`. Raises ExtrapolationError."""
-    model = fit(traces, runs, workers, accept_unconfirmed, foldings)
+    model = fit(traces, runs, workers, accept_unconfirmed, foldings, explain, alternatives)
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
 
 

@@ -18,7 +18,7 @@ from scalatrace.errors import FormatError, FormulaError, LimitError
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
 from scalatrace.formula import Cond, Expr
 from scalatrace.operations import MESSAGES, Category, Flow, operation
-from scalatrace.trace.consistency.partners import peer_of, tag_of
+from scalatrace.trace.consistency.messages import peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace, events
 from scalatrace.trace.query.counting import executions_of

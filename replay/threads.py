@@ -34,7 +34,7 @@ from scalatrace.replay.engine.requests import LiveList, LiveRequest, PreparedCal
 from scalatrace.replay.result import RankResult
 from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.replay.timing.pace import Pace
-from scalatrace.trace.consistency.partners import tag_of
+from scalatrace.trace.consistency.messages import tag_of
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.tables import SharedKind
 from scalatrace.trace.query.requests import ForeignNames, is_foreign

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from scalatrace.operations import operation
-from scalatrace.trace.consistency.partners import tag_of
+from scalatrace.trace.consistency.messages import tag_of
 from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions

@@ -88,6 +88,8 @@ def fit(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
+    explain: Callable[[NoFormulaError], SymbolicTrace | None] | None = None,
+    alternatives: bool = True,
 ) -> SymbolicTrace:
     """Fit the symbolic trace of traces of one program on several numbers of ranks.
 
@@ -96,13 +98,26 @@ def fit(
         workers: processes that share the events among them.
         accept_unconfirmed: whether formulas count that the traces do not confirm, where there are no others.
         foldings: of the traces, if they exist already.
+        explain: gives a model with a parameter that explains values without rule, before alternatives to the
+            recorded nodes are sought, which takes much longer.
+        alternatives: whether they are sought.
 
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
     """
     space, foldings = Space(runs), foldings or foldings_of(traces)
+    fitter = Fitter(traces, space, workers, foldings)
     try:
-        nodes = Fitter(traces, space, workers, foldings).rules()
+        nodes = fitter.aligned_rules()
+    except NoFormulaError as error:
+        if explain and not isinstance(error, PollingError) and (model := explain(error)) is not None:
+            return model
+    except ExtrapolationError:
+        pass
+    else:
+        return assemble_model(traces, runs, nodes)
+    try:
+        nodes = fitter.rules(alternatives)
     except ExtrapolationError:
         if not accept_unconfirmed:
             raise
@@ -186,6 +201,7 @@ class Fitter:
         self._by_symmetry: Space | None = None
         self._makers: dict[int, tuple[Path, ...]] = {}
         self._failed: list[_Failed] = []
+        self._unruled: ExtrapolationError | None = None
         self._around: dict[int, Chains] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self._outside: Chains = dict.fromkeys(range(int(space.starts[-1])))
@@ -233,21 +249,31 @@ class Fitter:
         if (partial := self._foldings.with_partial_trips) is not None:
             yield align(with_repeated_events(partial) or partial)
 
-    def rules(self) -> tuple[Rule, ...]:
-        """Return the rules of all nodes of all trees. Raises ExtrapolationError."""
-        first: ExtrapolationError | None = None
-        for nodes in self.alignments():
+    def rules(self, alternatives: bool = True) -> tuple[Rule, ...]:
+        """Return the rules of all nodes of all trees. Raises ExtrapolationError.
+
+        Args:
+            alternatives: whether calls of one site are told apart, and rules sought that need a long search.
+        """
+        try:
+            return self.aligned_rules()
+        except ExtrapolationError as error:
+            if isinstance(error, PollingError) or not alternatives:
+                raise
+            for alternative in (self._by_marks, self._by_stages, self._with_shared_parts):
+                if (rules := alternative()) is not None:
+                    return rules
+            raise
+
+    def aligned_rules(self) -> tuple[Rule, ...]:
+        """Return the rules of the nodes of `alignments`. Raises ExtrapolationError, the same when asked again."""
+        for nodes in self.alignments() if self._unruled is None else ():
             try:
                 return self._rules(nodes)
             except ExtrapolationError as error:
-                first = first or error
-        if isinstance(first, PollingError):
-            raise first
-        for alternative in (self._by_marks, self._by_stages, self._with_shared_parts):
-            if (rules := alternative()) is not None:
-                return rules
-        assert first is not None
-        raise first
+                self._unruled = self._unruled or error
+        assert self._unruled is not None
+        raise self._unruled
 
     def marked(self) -> tuple[Aligned, ...] | None:
         """Align the trees with different calls of one call site apart; None if there are none."""

@@ -120,21 +120,26 @@ def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:
     nodes = fitter.marked() or next(iter(fitter.alignments()))
     for points, values in fitter.divided_values(nodes):
         grids = np.unique(arguments[: len(space.names.sizes), points], axis=1).shape[1]
-        if grids >= MIN_SIZES and SPECIAL_MAX < values.min() < values.max():
+        if grids >= MIN_SIZES and SPECIAL_MAX < values.min() < values.max() > 0:
             quantity = _quantity(arguments, points, values)
             quantities[quantity.points.tobytes(), quantity.values.tobytes()] = quantity
     return sorted(quantities.values(), key=lambda quantity: -quantity.bits)[:MAX_QUANTITIES]
 
 
 def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
-    """Some of the points, with all values among them; the bits are those of all points."""
+    """Some of the points, with all values among them; the bits are those of all points.
+
+    Ranks without a neighbour exchange 0 elements with it: the others show the blocks.
+    """
+    whole = points, values
+    points, values = points[values != 0], values[values != 0]
     different, first = np.unique(values, return_index=True)
     places = np.unique(arguments[:, points], axis=1).shape[1]
     bits = float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
     bits += max(places - len(different), 0) * math.log2(len(different))
     spread = np.linspace(0, len(points) - 1, MAX_POINTS).astype(np.int64)
     chosen = np.unique(np.concatenate([first[:MAX_POINTS], spread]))
-    return _Quantity(points[chosen], values[chosen], bits, (points, values))
+    return _Quantity(points[chosen], values[chosen], bits, whole)
 
 
 def _evaluate_sizes(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import IncomingMessage, RankReceive, interleaving
-from scalatrace.trace.consistency.partners import peer_of, tag_of
+from scalatrace.trace.consistency.messages import peer_of, tag_of
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Call, distinct_calls
 from scalatrace.trace.threads import thread_count

@@ -24,3 +24,12 @@ def test_columns_that_differ(columns: list[tuple[int, int]], far: bool) -> None:
     kinds = sorted(set(columns))
     assert first.tolist() == [columns.index(kind) for kind in kinds]
     assert like.tolist() == [kinds.index(column) for column in columns]
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([-(1 << 62), -1, 0, 7, 1 << 61])] * 3), min_size=1, max_size=40))
+def test_columns_with_special_values(columns: list[tuple[int, ...]]) -> None:
+    """Values far from each other are numbered in the order of their values, too."""
+    first, like = distinct(np.array(columns, dtype=np.int64).T)
+    kinds = sorted(set(columns))
+    assert first.tolist() == [columns.index(kind) for kind in kinds]
+    assert like.tolist() == [kinds.index(column) for column in columns]

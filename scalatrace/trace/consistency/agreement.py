@@ -11,15 +11,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scalatrace.operations import MESSAGES, Category, blocking_name, operation
+from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.trace.consistency.failed import WITH_ERRORS
-from scalatrace.trace.consistency.partners import CallCounts, Instances, feed, peer_of, tag_of
+from scalatrace.trace.consistency.messages import MessageRows, RankMessages
+from scalatrace.trace.consistency.partners import CallCounts, Instances, feed
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.summaries import byte_parameters
-from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["first_conflict", "first_disagreement"]
 
@@ -60,20 +60,20 @@ class _Agreement:
     def add(self, call: Call, n: int) -> None:
         if not self._compares:
             return
-        category = operation(call.op).category
-        if category in MESSAGES or category is Category.COLLECTIVE:
+        if operation(call.op).category is Category.COLLECTIVE:
             self._outside = self._outside or next(_outside(call), None)
             self._collectives.add(call, n)
             self._pairs.add(call, n)
-            self._sizes.add(call, n)
 
     @property
     def follows_starts(self) -> bool:
         return self._compares
 
-    def add_started(self, call: Call, n: int) -> None:
+    def add_messages(self, messages: RankMessages) -> None:
         if self._compares:
-            self._sizes.add(call, n, started=True)
+            of_kinds = (text for call in messages.calls for text in _outside(call))
+            self._outside = self._outside or next(of_kinds, None)
+            self._sizes.add(messages)
 
     def end_rank(self, rank: int) -> None:
         """Do nothing: calls of ranks are compared at the end."""
@@ -112,35 +112,21 @@ def _has_summaries(trace: Trace) -> bool:
 
 
 class _Sizes:
-    """Bytes of messages and of the buffers of receives, by communicator family, source, destination, tag."""
+    """Bytes of messages and of the buffers of receives."""
 
     def __init__(self) -> None:
-        self._sent: dict[tuple[int, int, int, int], Counter[int]] = {}
-        self._room: dict[tuple[int, int, int, int], Counter[int]] = {}
+        self._rows = MessageRows()
         self._wild: set[tuple[int, int]] = set()
 
-    def add(self, call: Call, n: int, started: bool = False) -> None:
-        row = operation(call.op)
-        if not (row.category in MESSAGES or (started and row.category is Category.PERSISTENT)):
-            return
-        family = call.comm.family
-        if row.sends and (peer := peer_of(call, row.sends)) is not None:
-            key = family, call.rank, peer, tag_of(call, "sendtag")
-            self._sent.setdefault(key, Counter())[row.sends.nbytes(call)] += n
-        if row.matched:
-            self._wild.add((family, call.rank))  # what it receives was chosen by its Mprobe
-        elif row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-            tag = tag_of(call, "recvtag")
-            if peer == ANY_SOURCE or tag == ANY_TAG:
-                self._wild.add((family, call.rank))
-            else:
-                key = family, peer, call.rank, tag
-                self._room.setdefault(key, Counter())[row.recvs.nbytes(call)] += n
+    def add(self, messages: RankMessages) -> None:
+        self._rows.add(messages)
+        # What a receive gets is unknown where a wildcard, or its Mprobe, chose it.
+        self._wild.update((call.family, call.rank) for call in messages.calls if operation(call.op).matched)
+        self._wild.update(messages.wild_receivers())
 
     def too_long(self, trace: Trace) -> str | None:
-        for (family, source, dest, tag), sent in self._sent.items():
-            room = self._room.get((family, source, dest, tag))
-            if room is None or (family, dest) in self._wild:
+        for (family, source, dest, tag), (sent, room) in self._rows.unequal_sizes().items():
+            if (family, dest) in self._wild:
                 continue
             for nbytes, most in _side_by_side(sent, room):
                 if nbytes > most:

@@ -9,8 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from scalatrace.operations import MESSAGES, Category, Flow, Meeting, operation
-from scalatrace.trace.consistency.message_counts import CountedMessage, Counts, matched
+from scalatrace.operations import MESSAGES, Category, Meeting, operation
+from scalatrace.trace.consistency.message_counts import CountedMessage, matched
+from scalatrace.trace.consistency.messages import (
+    MessageRows,
+    RankMessages,
+    messages_of_call,
+    messages_of_event,
+)
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
@@ -21,7 +27,7 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["CallCounts", "Instances", "feed", "first_unmatched", "is_counted", "peer_of", "tag_of"]
+__all__ = ["CallCounts", "Instances", "feed", "first_unmatched", "is_counted"]
 
 
 class Instances:
@@ -71,10 +77,10 @@ class PartnerCheck(Protocol):
         """Return whether it needs started requests, for which the calls of a rank may have to be walked."""
 
     def add(self, call: Call, n: int) -> None:
-        """Take a call that occurs n times; calls that complete or start requests are left out."""
+        """Take a call that occurs n times and sends or receives no message; completions are left out."""
 
-    def add_started(self, call: Call, n: int) -> None:
-        """Take a call that created a persistent request, which is started n times."""
+    def add_messages(self, messages: RankMessages) -> None:
+        """Take calls that send or receive, or persistent ones that are started."""
 
     def end_rank(self, rank: int) -> None:
         """Finish a rank: all its calls were given."""
@@ -83,19 +89,25 @@ class PartnerCheck(Protocol):
 def feed(trace: Trace, *checks: PartnerCheck) -> None:
     """Give the calls of each rank in turn to all checks.
 
-    Time is proportional to the nodes times the ranks, and to the calls whose parameters vary.
+    Time is proportional to the nodes times the ranks, and to the calls that differ in more than their tags.
     """
     followers = [check for check in checks if check.follows_starts]
     for rank in trace.ranks:
         for event, times in executions_of(trace, rank):
-            if operation(trace.ops[event.op].name).category in (Category.COMPLETION, Category.START):
+            category = operation(trace.ops[event.op].name).category
+            if category in (Category.COMPLETION, Category.START):
+                continue
+            if category in MESSAGES:
+                messages = messages_of_event(trace, event, rank, times)
+                for check in checks:
+                    check.add_messages(messages)
                 continue
             for call, n in counted_calls(trace, event, rank, times, lambda op, name: True):
                 for check in checks:
                     check.add(call, n)
         for _, call, n in started(trace, rank) if followers else ():
             for check in followers:
-                check.add_started(call, n)
+                check.add_messages(messages_of_call(call, n))
         for check in checks:
             check.end_rank(rank)
 
@@ -125,15 +137,15 @@ class CallCounts:
         self._collective.add(call, n)
         _add_epoch(self._epochs, call, n)
         if self._messages is not None:
-            self._messages.add(call, n)
+            self._messages.add_probe(call, n)
 
     @property
     def follows_starts(self) -> bool:
         return self._messages is not None
 
-    def add_started(self, call: Call, n: int) -> None:
+    def add_messages(self, messages: RankMessages) -> None:
         if self._messages is not None:
-            self._messages.add(call, n, started=True)
+            self._messages.add_messages(messages)
 
     def end_rank(self, rank: int) -> None:
         self._outside = self._outside or _outside_epochs(rank, self._epochs)
@@ -225,59 +237,37 @@ def _messages_are_known(trace: Trace) -> bool:
 
 
 class _MatchedCounts:
-    """Counts of messages sent and received, by communicator family, source, destination and tag."""
+    """Messages, receives and probes of all ranks."""
 
     def __init__(self) -> None:
-        self._sent, self._awaited = Counts(), Counts()
+        self._rows = MessageRows()
         self._probed: set[CountedMessage] = set()
 
-    def add(self, call: Call, n: int, started: bool = False) -> None:
-        row = operation(call.op)
-        if row.category in MESSAGES or (started and row.category is Category.PERSISTENT):
-            if row.sends and (peer := peer_of(call, row.sends)) is not None:
-                self._sent[CountedMessage(call.comm.family, call.rank, peer, tag_of(call, "sendtag"))] += n
-            if row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-                self._awaited[CountedMessage(call.comm.family, peer, call.rank, tag_of(call, "recvtag"))] += n
-        elif row.category is Category.PROBE and row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-            key = CountedMessage(call.comm.family, peer, call.rank, tag_of(call, "tag"))
-            if call.op in ("Mprobe", "Improbe"):
-                self._awaited[key] += n  # its Mrecv has no peer
-            else:
-                self._probed.add(key)
+    def add_messages(self, messages: RankMessages) -> None:
+        self._rows.add(messages)
+
+    def add_probe(self, call: Call, n: int) -> None:
+        if operation(call.op).category is not Category.PROBE:
+            return
+        messages = messages_of_call(call, n)
+        if call.op in ("Mprobe", "Improbe"):
+            self._rows.add(messages)  # its Mrecv has no peer
+        else:
+            self._probed.update(CountedMessage(*row[:4]) for row in messages.received.tolist())
 
     def unmatched(self, trace: Trace) -> str | None:
-        result = matched(self._sent, self._awaited)
+        sent, awaited = self._rows.unbalanced()
+        result = matched(sent, awaited)
         if result.missing is not None:
             key, n = result.missing
-            awaited = self._awaited[key]
-            sent = awaited - n if key.is_wild else self._sent[key]
-            return f"{_describe(trace, key, awaited, 'waits for')}, but {sent} are sent"
+            matching = awaited[key] - n if key.is_wild else sent[key]
+            return f"{_describe(trace, key, awaited[key], 'waits for')}, but {matching} are sent"
         if result.left is not None:
             key, n = result.left
-            sent = self._sent[key]
-            return f"{_describe(trace, key, sent, 'sends')}, but {sent - n} are received"
-        sent_to: dict[int, list[CountedMessage]] = {}
-        for key in self._sent if self._probed else ():
-            sent_to.setdefault(key.dest, []).append(key)
+            return f"{_describe(trace, key, sent[key], 'sends')}, but {sent[key] - n} are received"
+        sent_to = self._rows.by_destination() if self._probed else {}
         probed = (key for key in self._probed if not any(map(key.fits, sent_to.get(key.dest, ()))))
         return next((f"{_describe(trace, key, 1, 'probes for')}, but none is sent" for key in probed), None)
-
-
-def peer_of(call: Call, flow: Flow) -> int | None:
-    """Return the world rank of the peer in a call's flow, or ANY_SOURCE; None for no rank of this trace."""
-    if flow.peer not in call:
-        return None
-    peer = call.raw(flow.peer)
-    if peer == ANY_SOURCE:
-        return peer
-    if not 0 <= peer < len(call.comm.peers) or call.comm.world(peer) == UNDEFINED:
-        return None
-    return call.comm.world(peer)
-
-
-def tag_of(call: Call, name: str) -> int:
-    """Return the tag of a call, for calls with two that of one direction (`name`); ANY_TAG without tag."""
-    return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
 def _describe(trace: Trace, key: CountedMessage, n: int, verb: str) -> str:

@@ -76,8 +76,10 @@ def ranks_in(ranks: RankList) -> Ints:
 
 def distinct(table: Ints) -> tuple[Ints, Ints]:
     """Return the first index of each distinct column of a table, and the class number of each column."""
-    low = table.min(axis=1)
-    spans = [int(top) - int(least) + 1 for top, least in zip(table.max(axis=1), low, strict=True)]
+    low, spans = _spans(table)
+    if prod(spans) > MAX_INT64:  # special values are far from all others
+        table = np.array([np.unique(row, return_inverse=True)[1].reshape(-1) for row in table])
+        low, spans = _spans(table)
     if prod(spans) > MAX_INT64:
         _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
     else:  # one number per column sorts much faster
@@ -89,6 +91,12 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
             return _count_keys(keys, prod(spans))
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
+
+
+def _spans(table: Ints) -> tuple[Ints, list[int]]:
+    """Return the smallest value of each row, and how many integers there are up to its largest one."""
+    low: Ints = table.min(axis=1)
+    return low, [int(top) - int(least) + 1 for top, least in zip(table.max(axis=1), low, strict=True)]
 
 
 def _count_keys(keys: Ints, span: int) -> tuple[Ints, Ints]:
