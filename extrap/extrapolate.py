@@ -355,23 +355,26 @@ def model_of(
                 raise InputError(f"{error}{smaller}") from None
             raise
     foldings = foldings_of(ordered)
-    sized: _Sized | None = None
+    by_size: list[_Sized | None] = []
 
-    def explain(error: NoFormulaError) -> SymbolicTrace | None:
-        nonlocal sized
-        if error.values and is_divided(error.values, case.grids):
-            sized = _with_problem_size(ordered, runs, workers, foldings, alternatives=False)
-        return sized[0] if sized else None
+    def with_problem_size() -> _Sized | None:
+        if not by_size:
+            by_size.append(_with_problem_size(ordered, runs, workers, foldings))
+        return by_size[0]
+
+    def explain() -> SymbolicTrace | None:
+        return sized[0] if (sized := with_problem_size()) else None
 
     with advising(case, ordered, workers=workers):
         try:
             model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings, explain)
         except ExtrapolationError as error:
             is_of_timing = isinstance(error, PollingError)
+            sized = None
             if isinstance(error, NoFormulaError) and error.values and is_divided(error.values, case.grids):
                 sized = _with_argument(ordered, case, workers, foldings)
             if sized is None and not is_of_timing:
-                sized = _with_problem_size(ordered, runs, workers, foldings)
+                sized = with_problem_size()
             if sized is None:
                 error.notes = (f"grid: {evidence}",)
                 if dims_of is None and not is_of_timing:
@@ -379,8 +382,9 @@ def model_of(
                     error.step = step if step and (on_a_line or _follow_rules(ordered[1:], workers)) else None
                 raise
         else:
+            sized = next(iter(by_size), None)
             if sized is None and divides_numbers(model):
-                sized = _with_problem_size(ordered, runs, workers, foldings)
+                sized = with_problem_size()
                 if sized is None and case.grid is not None and not is_determined(case, model):
                     sized = _with_argument(ordered, case, workers, foldings)
             if sized is None:
@@ -423,7 +427,6 @@ def _with_problem_size(
     runs: Sequence[Run],
     workers: int,
     foldings: Foldings,
-    alternatives: bool = True,
 ) -> _Sized | None:
     """Return the symbolic trace with a size of the problem, found in the values, as a parameter.
 
@@ -434,7 +437,7 @@ def _with_problem_size(
     for size in () if runs[0].inputs else problem_sizes(traces, runs, foldings):
         try:
             sized = [replace(run, inputs={NAME: size}, found=True) for run in runs]
-            found[size] = fit_prepared(traces, sized, workers, foldings=foldings, alternatives=alternatives)
+            found[size] = fit_prepared(traces, sized, workers, foldings=foldings)
         except ExtrapolationError:
             continue
     if not found:
@@ -471,11 +474,10 @@ def fit_prepared(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
-    explain: Callable[[NoFormulaError], SymbolicTrace | None] | None = None,
-    alternatives: bool = True,
+    explain: Callable[[], SymbolicTrace | None] | None = None,
 ) -> SymbolicTrace:
     """Fit the symbolic trace of the result of `prepared`. Raises ExtrapolationError."""
-    model = fit(traces, runs, workers, accept_unconfirmed, foldings, explain, alternatives)
+    model = fit(traces, runs, workers, accept_unconfirmed, foldings, explain)
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
 
 

@@ -88,8 +88,7 @@ def fit(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
-    explain: Callable[[NoFormulaError], SymbolicTrace | None] | None = None,
-    alternatives: bool = True,
+    explain: Callable[[], SymbolicTrace | None] | None = None,
 ) -> SymbolicTrace:
     """Fit the symbolic trace of traces of one program on several numbers of ranks.
 
@@ -100,7 +99,6 @@ def fit(
         foldings: of the traces, if they exist already.
         explain: gives a model with a parameter that explains values without rule, before alternatives to the
             recorded nodes are sought, which takes much longer.
-        alternatives: whether they are sought.
 
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
@@ -110,14 +108,14 @@ def fit(
     try:
         nodes = fitter.aligned_rules()
     except NoFormulaError as error:
-        if explain and not isinstance(error, PollingError) and (model := explain(error)) is not None:
+        if explain and not isinstance(error, PollingError) and (model := explain()) is not None:
             return model
     except ExtrapolationError:
         pass
     else:
         return assemble_model(traces, runs, nodes)
     try:
-        nodes = fitter.rules(alternatives)
+        nodes = fitter.rules()
     except ExtrapolationError:
         if not accept_unconfirmed:
             raise
@@ -249,16 +247,12 @@ class Fitter:
         if (partial := self._foldings.with_partial_trips) is not None:
             yield align(with_repeated_events(partial) or partial)
 
-    def rules(self, alternatives: bool = True) -> tuple[Rule, ...]:
-        """Return the rules of all nodes of all trees. Raises ExtrapolationError.
-
-        Args:
-            alternatives: whether calls of one site are told apart, and rules sought that need a long search.
-        """
+    def rules(self) -> tuple[Rule, ...]:
+        """Return the rules of all nodes of all trees. Raises ExtrapolationError."""
         try:
             return self.aligned_rules()
         except ExtrapolationError as error:
-            if isinstance(error, PollingError) or not alternatives:
+            if isinstance(error, PollingError):
                 raise
             for alternative in (self._by_marks, self._by_stages, self._with_shared_parts):
                 if (rules := alternative()) is not None:
@@ -266,7 +260,7 @@ class Fitter:
             raise
 
     def aligned_rules(self) -> tuple[Rule, ...]:
-        """Return the rules of the nodes of `alignments`. Raises ExtrapolationError, the same when asked again."""
+        """Return the rules of the nodes of `alignments`. Raises the first ExtrapolationError."""
         for nodes in self.alignments() if self._unruled is None else ():
             try:
                 return self._rules(nodes)
