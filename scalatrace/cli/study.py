@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalatrace
 from scalatrace.cli.output import add_formats, add_plot, add_seed, natural, print_facts, workers
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_plugins, read_trace
 from scalatrace.errors import ScalatraceError, UsageError
@@ -68,7 +69,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-P", type=natural, nargs="+", metavar="N", dest="nprocs", help=f"{of} numbers of ranks"
     )
     sizes.add_argument("--dims", nargs="+", metavar="XxYxZ", help=f"{of} grids of ranks")
-    parser.add_argument(
+    further(parser).add_argument(
         "--param",
         nargs="+",
         default=[],
