@@ -55,6 +55,9 @@ def arguments(parser: argparse.ArgumentParser, new_group: GroupMaker | None = No
         help="past N values, store a histogram of sources, destinations, counts and their arrays",
     )
     parser.add_argument("--quiet", action="store_true", help="print no warnings, and nothing about the trace")
+    parser.add_argument(
+        "--json", action="store_true", help="print the line about the trace as JSON, on standard error"
+    )
     _further_arguments(new_group("further options"))
     _policy_arguments(new_group("parameters and call sites to summarise"))
     _selection_arguments(parser.add_argument_group("calls to record (all conditions must hold)"))
@@ -179,6 +182,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         checkpoint=args.checkpoint,
         record_queries=args.record_queries,
         quiet=args.quiet,
+        json=args.json,
         compress=not args.no_compress,
         resolve=args.resolve,
         report=args.report,

@@ -105,13 +105,20 @@ def test_help_leaves_out_further_options(capsys: pytest.CaptureFixture[str]) -> 
         assert option not in shown
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
-def test_every_command_explains_itself_with_an_example(command: object) -> None:
-    module, parser = parser_of(command)  # type: ignore[arg-type]
-    text = parser.format_help()
-    assert "example:" in text
-    assert f"scalatrace {command.name}" in module.EXAMPLE  # type: ignore[attr-defined]
-    assert " ".join(module.__doc__.split("\n\n")[0].split()) in " ".join(text.split())
+@each_command
+def test_every_command_explains_itself_with_an_example(command: Command) -> None:
+    module, parser = parser_of(command)
+    assert module.__doc__ is not None
+    assert " ".join(module.__doc__.split("\n\n")[0].split()) in " ".join(parser.format_help().split())
+    for name, one in parsers_of(command).items():
+        examples = one.format_help().partition("\nexample:\n")[2]
+        assert f"scalatrace {name}" in examples
+
+
+@each_command
+def test_every_command_prints_json(command: Command) -> None:
+    for parser in parsers_of(command).values():
+        assert "--json" in parser._option_string_actions or subparsers_of(parser)
 
 
 def test_overview_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
