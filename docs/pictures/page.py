@@ -36,17 +36,18 @@ def main(folder: Path) -> None:
     """Record the sample, make its page, and write its picture to a folder."""
     picture = folder.resolve() / "report.png"
     with tempfile.TemporaryDirectory() as work:
-        trace, page = f"{work}/stencil.st", f"{work}/report.html"
+        (Path(work) / "samples").symlink_to(ROOT / "samples")  # the page shows short paths, as in a checkout
         program = ["python", "samples/stencil2d.py", "--periodic", "--steps", "200"]
-        _run("mpiexec", "-n", "8", "scalatrace", "record", "-o", trace, "--", *program)
-        _run("scalatrace", "report", trace, "--platform", "cluster", "-o", page)
-        _run(*BROWSER, f"--user-data-dir={work}/browser", f"--screenshot={picture}", f"file://{page}")
+        _run(work, "mpiexec", "-n", "8", "scalatrace", "record", "-o", "stencil.st", "--", *program)
+        _run(work, "scalatrace", "report", "stencil.st", "--platform", "cluster")
+        options = (f"--user-data-dir={work}/browser", f"--screenshot={picture}")
+        _run(work, *BROWSER, *options, f"file://{work}/report.html")
     if picture.stat().st_size > MAX_BYTES:
         sys.exit(f"{picture}: {picture.stat().st_size:,} bytes, more than {MAX_BYTES:,}")
 
 
-def _run(*command: str) -> None:
-    subprocess.run(command, cwd=ROOT, env=ENVIRONMENT, check=True, timeout=300)
+def _run(folder: str, *command: str) -> None:
+    subprocess.run(command, cwd=folder, env=ENVIRONMENT, check=True, timeout=300)
 
 
 if __name__ == "__main__":

@@ -64,11 +64,13 @@ class StudyResult:
         time_ns: None where it failed.
         nprocs: ranks of the trace.
         error: why it failed; "": it did not.
+        warnings: lines about the trace, for the user; they are not kept in the file.
     """
 
     time_ns: float | None
     nprocs: int
     error: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class StudyFile:

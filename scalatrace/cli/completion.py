@@ -3,6 +3,8 @@
 bash:  eval "$(scalatrace completion bash)"                in ~/.bashrc
 zsh:   scalatrace completion zsh > ~/.zfunc/_scalatrace     with that folder in fpath
 tcsh:  scalatrace completion tcsh > ~/.scalatrace.tcsh      and `source ~/.scalatrace.tcsh` in ~/.tcshrc
+
+--json prints commands, arguments and choices for other shells and editors.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from scalatrace.cli.dispatch import parser_of
+from scalatrace.cli.output import add_json, print_json
 from scalatrace.cli.parsing import Parser, subparsers_of
 from scalatrace.cli.registry import COMMANDS
+from scalatrace.errors import UsageError
 
 EXAMPLE = "scalatrace completion bash > ~/.local/share/bash-completion/completions/scalatrace"
 
@@ -28,11 +33,17 @@ FOLDER_ARGUMENTS = {"parts", "logs"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("shell", choices=SHELLS)
+    parser.add_argument("shell", nargs="?", choices=SHELLS)
+    add_json(parser, "print all commands and arguments as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the script."""
+    if args.json == (args.shell is not None):
+        raise UsageError(f"completion: give a shell ({', '.join(SHELLS)}), or --json")
+    if args.json:
+        print_json({"commands": [_facts(parser) for parser in subparsers_of(whole_parser()).values()]})
+        return 0
     import shtab
 
     print(shtab.complete(whole_parser(), args.shell), end="")
@@ -54,6 +65,28 @@ def whole_parser() -> Parser:
             if (kind := _path_kind(action)) is not None:
                 action.complete = shtab.DIRECTORY if kind == "folder" else shtab.FILE  # type: ignore[attr-defined]
     return parser_of_all
+
+
+def _facts(parser: Parser) -> dict[str, Any]:
+    """Return a command or action with its arguments as plain data."""
+    shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+    actions = subparsers_of(parser)
+    return {
+        "name": parser.prog.removeprefix("scalatrace "),
+        "summary": " ".join((parser.description or "").split("\n\n")[0].split()),
+        "arguments": [
+            {
+                "names": action.option_strings or [action.metavar or action.dest],
+                "takes_value": action.nargs != 0,
+                "choices": [str(choice) for choice in action.choices or ()],
+                "path": _path_kind(action),
+                "help": (action.help or "") % {**vars(action), "prog": parser.prog},
+            }
+            for action in shown
+            if not isinstance(action, argparse._SubParsersAction)
+        ],
+        "actions": [_facts(action) for action in actions.values()],
+    }
 
 
 def _add_missing_options(parser: Parser, mode: Parser) -> None:

@@ -64,11 +64,12 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "scalatrace <command> --help explains a command, --help-all shows all its options.",
-            "scalatrace --version prints versions. Exit status: 0 ok, 1 failure, 2 wrong usage.",
+            "scalatrace <command> --help explains a command, --help-all all its options.",
+            "scalatrace --version prints versions. Status: 0 ok, 1 failure, 2 wrong usage.",
             "",
             "example:",
-            "  mpiexec -n 16 scalatrace record -o app.st -- python app.py && scalatrace show app.st",
+            "  mpiexec -n 16 scalatrace record -o app.st -- python app.py",
+            "  scalatrace report app.st --open",
         ]
     )
 

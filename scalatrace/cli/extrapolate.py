@@ -80,7 +80,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="predict each trace from the others and compare",
     )
-    parser.add_argument(
+    further(parser).add_argument(
         "--no-check",
         action="store_true",
         help="do not predict the largest trace from the others (done with four or more traces), and do not "

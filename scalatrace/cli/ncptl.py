@@ -16,11 +16,22 @@ from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import read_text, write_file
 from scalatrace.launched import launched_rank
 
-EXAMPLE = (
-    "scalatrace ncptl check latency.ncptl\n"
-    "  mpiexec -n 4 scalatrace ncptl run latency.ncptl --reps 1000\n"
-    "  scalatrace ncptl compile latency.ncptl -o latency.c && mpicc latency.c -o latency -lm"
+ACTIONS = (
+    ("check", "report errors and warnings of programs", "scalatrace ncptl check latency.ncptl"),
+    (
+        "run",
+        "run a program on the tasks of mpiexec",
+        "mpiexec -n 4 scalatrace ncptl run latency.ncptl --reps 1000",
+    ),
+    (
+        "compile",
+        "compile a program to one C file",
+        "scalatrace ncptl compile latency.ncptl -o latency.c && mpicc latency.c -o latency -lm",
+    ),
 )
+"""Name, summary and example."""
+
+EXAMPLE = "\n  ".join(example for _, _, example in ACTIONS)
 SEED_VARIABLE = "NCPTL_SEED"
 MAX_CHECKED_STEPS = 1_000_000
 """Of a run of all tasks that `check --tasks` goes through: statements, tasks and events."""
@@ -29,7 +40,7 @@ MAX_CHECKED_STEPS = 1_000_000
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|compile")
-    check = actions.add_parser("check", help="report errors and warnings of programs")
+    check, run, compile_ = (_action(actions, *action) for action in ACTIONS)
     check.add_argument("files", nargs="+", metavar="FILE")
     check.add_argument(
         "-n",
@@ -40,7 +51,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(check)
     add_budgets(check, READING)
-    run = actions.add_parser("run", help="run a program on the tasks of mpiexec")
     run.add_argument(
         "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
     )
@@ -50,12 +60,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="compiled: in C, built with mpicc on first use; python: interpret (default: C if possible)",
     )
+    add_json(run, "task 0 prints facts about the run as JSON, on standard error")
     run.add_argument("file", metavar="FILE")
     run.add_argument("options", nargs=argparse.REMAINDER, help="the program's own options")
-    compile_ = actions.add_parser("compile", help="compile a program to one C file")
     compile_.add_argument("file", metavar="FILE")
     compile_.add_argument("-o", "--output", metavar="FILE.c", help="default: stdout")
+    add_json(compile_)
     add_budgets(compile_, READING)
+
+
+def _action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, example: str
+) -> argparse.ArgumentParser:
+    return actions.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -141,7 +164,7 @@ def _run(args: argparse.Namespace) -> int:
         if launched_rank():
             return error.exit_status
         raise
-    return run_program(program, args.file, args.options, _seed(args.seed), args.engine)
+    return run_program(program, args.file, args.options, _seed(args.seed), args.engine, as_json=args.json)
 
 
 def _seed(seed: int | None) -> int:
@@ -156,9 +179,14 @@ def _compile(args: argparse.Namespace) -> int:
     from scalatrace.codegen.conceptual.checks.program import check
     from scalatrace.codegen.conceptual.compiler.compile import compile_program
 
+    if args.json and not args.output:
+        raise UsageError("--json writes to standard output: give the C file with -o FILE.c")
     text = compile_program(check(read_text(args.file), args.file), args.file)
     if args.output:
         write_file(args.output, text.encode())
+        if args.json:
+            print_json({"file": args.file, "output": args.output, "lines": text.count("\n")})
+            return 0
         name = args.output.removesuffix(".c")
         print(f"{args.output}: {text.count(chr(10)):,} lines. Next: mpicc -O2 {args.output} -o {name} -lm")
     else:

@@ -34,9 +34,9 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", help="trace file (.st)")
 
 
-def add_json(parser: argparse._ActionsContainer) -> None:
-    """Declare `--json`."""
-    parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
+def add_json(parser: argparse._ActionsContainer, text: str = "print the complete result as JSON") -> None:
+    """Declare `--json`; `text` says what is printed."""
+    parser.add_argument("--json", action="store_true", help=text)
 
 
 def add_formats(parser: argparse.ArgumentParser, *tables: CommandTable) -> None:

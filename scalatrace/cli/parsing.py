@@ -1,12 +1,15 @@
 """Parsers of command lines: a mistake is one UsageError that suggests the option or choice meant.
 
-`--help` shows the usual options of a command in two screens, `--help-all` the options of `further`, too.
+`--help` explains a command in two screens: purpose, usual options, first examples. `--help-all` adds the
+options of `further`, the complete usage and all examples.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
@@ -17,6 +20,9 @@ __all__ = ["Parser", "further", "subparsers_of"]
 
 FURTHER = "further options"
 """Title of the options that `--help` leaves out."""
+
+MAX_EXAMPLES = 3
+"""Of `--help`; `--help-all` shows all."""
 
 
 class FurtherGroup(argparse._ArgumentGroup):
@@ -33,6 +39,17 @@ def further(
     group = FurtherGroup(parser, title, text)
     parser._action_groups.append(group)
     return group
+
+
+def wrap_paragraphs(text: str, width: int) -> str:
+    """Return a text with its paragraphs in lines of `width` characters; those with indented lines stay."""
+    paragraphs = text.strip("\n").split("\n\n")
+    return "\n\n".join(
+        part
+        if re.search(r"^ ", part, re.MULTILINE)
+        else textwrap.fill(" ".join(part.split()), width, break_on_hyphens=False)
+        for part in paragraphs
+    )
 
 
 class HelpAllAction(argparse.Action):
@@ -52,7 +69,10 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*args, **{"allow_abbrev": False, "add_help": False, **options})
         self.add_argument("-h", "--help", action="help", help="show the usual options")
         self.add_argument(
-            "--help-all", action=HelpAllAction, nargs=0, help="show all options, and the columns of --csv"
+            "--help-all",
+            action=HelpAllAction,
+            nargs=0,
+            help="show all options, examples, and columns of --csv",
         )
         self._words: tuple[str, ...] = ()
 
@@ -76,27 +96,36 @@ class Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def format_help(self) -> str:
-        """Return usage, description, usual options and examples."""
-        return self._format_groups(
-            [group for group in self._action_groups if not isinstance(group, FurtherGroup)]
-        )
+        """Return what must be given, description, usual options and first examples."""
+        usual = [group for group in self._action_groups if not isinstance(group, FurtherGroup)]
+        lines = (self.epilog or "").splitlines()[: 1 + MAX_EXAMPLES]
+        return self._format_parts(self._short_usage(), usual, "\n".join(lines))
 
     def format_full_help(self) -> str:
-        """Return the help with the groups of `further`, too."""
-        return self._format_groups(self._action_groups)
+        """Return the help with the complete usage, the groups of `further` and all examples."""
+        return self._format_parts(self.usage, self._action_groups, self.epilog)
 
-    def _format_groups(self, groups: Sequence[argparse._ArgumentGroup]) -> str:
+    def _short_usage(self) -> str:
+        """Return the usage with `[options]` in place of all options that may be left out."""
+        needed = [action for action in self._actions if action.required or not action.option_strings]
         formatter = self._get_formatter()
-        shown = {id(action) for group in groups for action in group._group_actions}
-        actions = [action for action in self._actions if id(action) in shown]
-        formatter.add_usage(self.usage, actions, self._mutually_exclusive_groups)
-        formatter.add_text(self.description)
+        usage = formatter._format_usage(None, needed, (), "").split()
+        text = " ".join(usage).replace(self.prog, f"{self.prog} [options]", 1)
+        wrapped = textwrap.fill(text, formatter._width - len("usage: "), break_on_hyphens=False)
+        return textwrap.indent(wrapped, " " * len("usage: ")).strip()
+
+    def _format_parts(
+        self, usage: str | None, groups: Sequence[argparse._ArgumentGroup], epilog: str | None
+    ) -> str:
+        formatter = self._get_formatter()
+        formatter.add_usage(usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(wrap_paragraphs(self.description or "", formatter._width))
         for group in groups:
             formatter.start_section(group.title)
             formatter.add_text(group.description)
             formatter.add_arguments(group._group_actions)
             formatter.end_section()
-        formatter.add_text(self.epilog)
+        formatter.add_text(epilog)
         return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:

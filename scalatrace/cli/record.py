@@ -6,7 +6,9 @@ import argparse
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from scalatrace.cli.parsing import further
 from scalatrace.errors import FormatError
 from scalatrace.record.__main__ import arguments as record_arguments
 from scalatrace.record.__main__ import options_of
@@ -26,7 +28,7 @@ EXAMPLE = (
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments, which `python -m scalatrace.record` has too."""
-    record_arguments(parser)
+    record_arguments(parser, partial(further, parser))
 
 
 def run(args: argparse.Namespace) -> int:

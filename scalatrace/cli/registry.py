@@ -59,13 +59,11 @@ GROUPS = (
     CommandGroup(
         "look",
         (
-            Command(
-                "record", "record an MPI program into a trace (under any launcher)", "record", None, False
-            ),
+            Command("record", "record an MPI program, under any launcher", "record", None, False),
             Command("report", "an HTML page of a trace, of two, or of several runs", "report", READING),
             Command("info", "run time, share of MPI, and which ranks stand out", "info", READING),
             Command("show", "the trace as a tree, as exact text, or one rank's walk", "show", READING),
-            Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
+            Command("stats", "calls, bytes and time by operation, call site, rank", "stats", READING),
             Command("matrix", "point-to-point communication matrix", "matrix", READING),
             Command(
                 "diff", "compare two traces, or a trace with its flat logs", "diff", READING, modes=(LOGS,)
@@ -77,40 +75,32 @@ GROUPS = (
         (
             Command(
                 "extrapolate",
-                "the trace of any number of ranks, from a few traces or formulas (.stx)",
+                "the trace of any number of ranks, from small ones",
                 "extrapolate",
                 COMPUTING,
             ),
-            Command(
-                "check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING
-            ),
+            Command("check", "do sends match receives? of a trace, or of formulas", "check", READING),
         ),
     ),
     CommandGroup(
         "predict",
         (
-            Command(
-                "simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING
-            ),
+            Command("simulate", "predict the run time on another machine", "simulate", COMPUTING),
             Command("study", "predict the run time in many settings, and draw it", "study"),
             Command(
                 "models",
-                "formulas and times of messages, collectives and programs on a platform",
+                "formulas and times of messages, collectives, programs",
                 "models",
                 COMPUTING,
             ),
             Command(
                 "variability",
-                "how much later the slowest rank is on more ranks, with intervals",
+                "how much later the slowest of more ranks is",
                 "variability",
                 COMPUTING,
             ),
-            Command(
-                "calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"
-            ),
-            Command(
-                "tune", "write the MPI library's rules for a trace's collectives (under mpiexec)", "tune"
-            ),
+            Command("calibrate", "measure this machine, and write its platform file", "calibrate"),
+            Command("tune", "rules of the MPI library for a trace's collectives", "tune"),
         ),
     ),
     CommandGroup(
@@ -118,7 +108,7 @@ GROUPS = (
         (
             Command(
                 "replay",
-                "issue the recorded calls again (under mpiexec); --fixpoint, --sweep",
+                "issue the recorded calls again; --fixpoint, --sweep",
                 "replay",
                 None,
                 False,
@@ -133,7 +123,7 @@ GROUPS = (
         (
             Command(
                 "regress",
-                "is a new run slower than the runs before it? exit status for CI",
+                "is a new run slower than those before it? for CI",
                 "regress",
                 COMPUTING,
             ),
@@ -142,19 +132,17 @@ GROUPS = (
     CommandGroup(
         "files",
         (
-            Command(
-                "export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING
-            ),
+            Command("export", "write a trace for simulators, viewers, Extra-P", "export", COMPUTING),
             Command(
                 "import",
-                "make a trace of its text form, flat logs, OTF2, DUMPI, GOAL or Chakra",
+                "make a trace of text, logs, OTF2, DUMPI, GOAL, Chakra",
                 "import_trace",
                 COMPUTING,
             ),
             Command("merge", "make a trace from the parts of an aborted run", "merge", COMPUTING),
             Command(
                 "anonymize",
-                "replace the names in traces, so that they can be given away",
+                "replace the names in traces, to give them away",
                 "anonymize",
                 READING,
             ),

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace report stencil.st\n"
     "  scalatrace report before.st after.st -o both.html --open\n"
+    "  scalatrace report stencil.st --platform cluster\n"
     "  scalatrace report stencil.st --ranks 0-7,12 --window 0.5-0.6\n"
     "  scalatrace report big.st --model stencil.stx\n"
-    "  scalatrace report stencil.st --platform cluster\n"
     "  scalatrace report run.8.st run.16.st run.32.st -o scaling.html"
 )
 

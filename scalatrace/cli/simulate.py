@@ -1,12 +1,12 @@
-"""Predict how long a trace takes on a machine that is described by a platform file.
+"""Predict how long a trace takes on a machine that a platform file describes.
 
 The simulator advances a clock for each rank on the compressed trace, by the LogGOPS model: overheads, latency
 and bytes of messages, eager and rendezvous protocols, collectives by their algorithms. Computation takes its
-recorded time, times the platform's compute_scale, or with `--kernels` the time of models.
+recorded time, times the platform's compute_scale, or with `--kernels` that of models.
 
-Printed are the predicted time, what each call site costs, and the longest path: which part of the run time is
-computation, latency, bytes or overhead, and how much more latency the run tolerates. `study` simulates in
-many settings.
+Printed are the predicted time, the cost of each call site, and the longest path: how much of it is
+computation, latency, bytes and overhead, and how much more latency the run tolerates.
+`study` simulates in many settings.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace simulate app.st --platform platform.toml\n"
     "  scalatrace simulate app.1024.st --platform cluster --by operation\n"
-    "  scalatrace simulate app.st --platform cluster --kernels kernels.toml --times drawn\n"
+    "  scalatrace simulate app.st --platform cluster --kernels kernels.toml\n"
     "  scalatrace simulate app.st --platform platform.toml --measured 2.31\n"
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
@@ -63,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"runs with drawn computation times, for the interval (small traces: {DEFAULT_REPEATS})",
     )  # fmt: skip
     add_seed(parser, "the draws")
-    parser.add_argument(
+    further(parser).add_argument(
         "--times", choices=("mean", "drawn"), default="mean",
         help="computation times of the run that is shown: means (default), or drawn from their histograms",
     )  # fmt: skip
@@ -77,19 +77,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--network", choices=("none", "loads", "flows"), default="",
-        help="how messages share links: not at all; by the bytes on each link of all messages that are under "
-        "way together (default, if the nodes of the platform share links); or as flows over time, for up to "
-        "about 10,000 ranks",
+        help="how messages share links: not at all; by the bytes on each link of messages under way together "
+        "(default, if nodes share links); as flows over time, for up to about 10,000 ranks",
     )  # fmt: skip
     parser.add_argument(
         "--placement", default="", metavar="HOW",
-        help="nodes of the ranks, in place of the platform's placement: block, cyclic, random:SEED, "
-        "file:HOSTS (one host a line) or trace (as many ranks on a node as on a host of the recorded run)",
+        help="nodes of the ranks: block, cyclic, random:SEED, file:HOSTS (one host a line) or trace (as on "
+        "the hosts of the recorded run); default: the platform's",
     )  # fmt: skip
     parser.add_argument(
         "--mpi", default="", metavar="NAME",
-        help="library whose rules choose the algorithms of collective operations, in place of the platform's "
-        "or of the recorded one: openmpi, mpich, openmpi-5.0.8, ..., or thakur",
+        help="library whose algorithms of collectives are used: openmpi, mpich, openmpi-5.0.8, ..., or "
+        "thakur; default: the platform's, or the recorded one",
     )  # fmt: skip
     further(parser).add_argument(
         "--polls", choices=("wait", "work"), default="wait",

@@ -13,7 +13,9 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from functools import lru_cache, partial
+from io import StringIO
 from itertools import product
 from pathlib import Path
 from time import monotonic
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import scalatrace
 from scalatrace.cli.output import add_formats, add_plot, add_seed, natural, print_facts, workers
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_plugins, read_trace
 from scalatrace.errors import ScalatraceError, UsageError
@@ -68,7 +71,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-P", type=natural, nargs="+", metavar="N", dest="nprocs", help=f"{of} numbers of ranks"
     )
     sizes.add_argument("--dims", nargs="+", metavar="XxYxZ", help=f"{of} grids of ranks")
-    parser.add_argument(
+    further(parser).add_argument(
         "--param",
         nargs="+",
         default=[],
@@ -212,15 +215,19 @@ def _simulate_missing(
     runs = [StudyRun(setting, seed) for setting in settings for seed in seeds]
     missing = [each for each in runs if times.needs(each)]
     saved_s = monotonic()
+    warnings: dict[str, None] = {}
     try:
         results = pool.run(partial(_simulate, tuple(plugins)), missing)
         for done, time in track(results, "simulations", len(missing)):
             times.add(done, time)
+            warnings |= dict.fromkeys(time.warnings)
             if monotonic() - saved_s > SAVE_S:
                 times.save()
                 saved_s = monotonic()
     finally:
         times.save()
+        for warning in warnings:
+            print(warning, file=sys.stderr)
 
 
 def _simulate(plugins: tuple[str, ...], one_run: StudyRun) -> StudyResult:
@@ -231,11 +238,13 @@ def _simulate(plugins: tuple[str, ...], one_run: StudyRun) -> StudyResult:
     setting, seed = one_run.setting, one_run.seed
     nprocs = 0
     try:
-        simulator, trace = _simulator(setting.trace, setting.nprocs, setting.dims, setting.params, plugins)
+        simulator, trace, warnings = _simulator(
+            setting.trace, setting.nprocs, setting.dims, setting.params, plugins
+        )
         nprocs = trace.nprocs
         platform = _placed_platform(setting, plugins)
         options = SimulateOptions(drawn=seed is not None, seed=seed or 0, network=setting.network)
-        return StudyResult(simulator.run(platform, options).time_ns, nprocs)
+        return StudyResult(simulator.run(platform, options).time_ns, nprocs, warnings=warnings)
     except ScalatraceError as error:
         return StudyResult(None, nprocs, str(error))
 
@@ -246,7 +255,7 @@ def _placed_platform(setting: StudySetting, plugins: tuple[str, ...]) -> Platfor
     from scalatrace.predict.engine.sensitivity import scale_platform
     from scalatrace.predict.platform import read_platform
 
-    _, trace = _simulator(setting.trace, setting.nprocs, setting.dims, setting.params, plugins)
+    _, trace, _ = _simulator(setting.trace, setting.nprocs, setting.dims, setting.params, plugins)
     platform = read_platform(setting.platform).changed(setting.placement, setting.mpi)
     return scale_platform(platform, **dict(setting.factors)).placed(trace.nprocs, trace.meta)
 
@@ -258,17 +267,22 @@ def _simulator(
     dims: str,
     params: tuple[tuple[str, int], ...],
     plugins: tuple[str, ...],
-) -> tuple[Simulator, Trace]:
-    """Return the simulator of a trace; workers get settings of the same trace one after the other."""
+) -> tuple[Simulator, Trace, tuple[str, ...]]:
+    """Return the simulator of a trace, and the warnings about it, which each worker would print.
+
+    Workers get settings of the same trace one after the other.
+    """
     from scalatrace.predict.engine.simulate import Simulator
     from scalatrace.trace.consistency.failed import repeatable
     from scalatrace.trace.threads import check_one_order
 
     words = [f"{name}={value}" for name, value in params]
     sizes = argparse.Namespace(nprocs=nprocs, dims=dims or None, param=words, plugin=list(plugins))
-    trace = read_trace(path, sizes)
+    with redirect_stderr(StringIO()) as printed:
+        trace = read_trace(path, sizes)
     check_one_order(trace, "study")
-    return Simulator(repeatable(trace, keep_failed=True).without_phases), trace
+    simulator = Simulator(repeatable(trace, keep_failed=True).without_phases)
+    return simulator, trace, tuple(printed.getvalue().splitlines())
 
 
 def _named(params: Sequence[tuple[str, int]]) -> dict[str, int]:

@@ -19,8 +19,17 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of recording."""
+GroupMaker = Callable[[str], argparse._ArgumentGroup]
+"""Returns the group of a parser with this title."""
+
+
+def arguments(parser: argparse.ArgumentParser, new_group: GroupMaker | None = None) -> None:
+    """Declare the options of recording.
+
+    Args:
+        new_group: makes the groups of options that few users need; default: groups as the others.
+    """
+    new_group = new_group or parser.add_argument_group
     parser.add_argument(
         "-o",
         "--output",
@@ -31,25 +40,41 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: auto)")
     parser.add_argument(
-        "--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)"
-    )
-    parser.add_argument(
         "--resolve", action="store_true", help="store source lines of native call sites in the trace"
     )
     parser.add_argument("--report", metavar="FILE", help="make an HTML page of the trace after the run")
-    parser.add_argument(
-        "--no-fold-recursion", action="store_true", help="keep repeated sequences of frames in call stacks"
-    )
     parser.add_argument("--flat-log", metavar="DIR", help="also write every event to DIR/rank-R.log")
     parser.add_argument("--checkpoint", type=int, default=0, metavar="S", help="save parts every S seconds")
-    parser.add_argument("--record-queries", action="store_true", help="record local queries as events, too")
-    parser.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
-    parser.add_argument("--quiet", action="store_true", help="print no warnings, and nothing about the trace")
-    parser.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
     )
     parser.add_argument(
+        "--histograms",
+        type=int,
+        metavar="N",
+        help="past N values, store a histogram of sources, destinations, counts and their arrays",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print no warnings, and nothing about the trace")
+    parser.add_argument(
+        "--json", action="store_true", help="print the line about the trace as JSON, on standard error"
+    )
+    _further_arguments(new_group("further options"))
+    _policy_arguments(new_group("parameters and call sites to summarise"))
+    _selection_arguments(parser.add_argument_group("calls to record (all conditions must hold)"))
+    parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
+
+
+def _further_arguments(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)"
+    )
+    group.add_argument(
+        "--no-fold-recursion", action="store_true", help="keep repeated sequences of frames in call stacks"
+    )
+    group.add_argument("--record-queries", action="store_true", help="record local queries as events, too")
+    group.add_argument("--no-compress", action="store_true", help="do not deflate the trace")
+    group.add_argument("--meta", action="append", default=[], metavar="K=V", help="entry for the header")
+    group.add_argument(
         "--stat",
         action="append",
         default=[],
@@ -57,9 +82,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help=f"measure {', '.join(BUILTINS)}, ./libmine.so (see st_plugin.h) or a scalatrace.Stat "
         "(module:Class, file.py:Class) in the computation before each call, :call inside it, :both",
     )
-    _policy_arguments(parser.add_argument_group("parameters and call sites to summarise"))
-    _selection_arguments(parser.add_argument_group("calls to record (all conditions must hold)"))
-    parser.add_argument("program", nargs=argparse.REMAINDER, help="[--] program [arguments]")
 
 
 def _policy_arguments(group: argparse._ArgumentGroup) -> None:
@@ -70,12 +92,6 @@ def _policy_arguments(group: argparse._ArgumentGroup) -> None:
         default=[],
         metavar="P=HOW",
         help="keep, drop or histogram[:N] (past N values) for a parameter: count, Alltoallv.sendcounts, ...",
-    )
-    group.add_argument(
-        "--histograms",
-        type=int,
-        metavar="N",
-        help="histogram:N for sources, destinations, counts and their arrays",
     )
     group.add_argument(
         "--signature-tolerance",
@@ -166,6 +182,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         checkpoint=args.checkpoint,
         record_queries=args.record_queries,
         quiet=args.quiet,
+        json=args.json,
         compress=not args.no_compress,
         resolve=args.resolve,
         report=args.report,

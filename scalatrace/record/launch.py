@@ -44,6 +44,8 @@ class RecordOptions:
         flat_log: directory for the events of each rank as text; None: not written.
         checkpoint: save each rank's part every so many seconds; 0: only when it must.
         record_queries: events for local queries too (Comm_rank, ...), which else are only counted.
+        quiet: print no warnings, and nothing about the trace.
+        json: print the line about the trace as JSON, also with `quiet`.
         compress: deflate the trace.
         resolve: store the source lines of native call sites in the trace.
         report: path of an HTML page of the trace, made after the run; None: none.
@@ -58,6 +60,7 @@ class RecordOptions:
     checkpoint: int = 0
     record_queries: bool = False
     quiet: bool = False
+    json: bool = False
     compress: bool = True
     resolve: bool = False
     report: str | Path | None = None
@@ -103,6 +106,7 @@ def environment(options: RecordOptions, argv: Sequence[str], front: Mapping[str,
         "SCALATRACE_CHECKPOINT": str(options.checkpoint),
         "SCALATRACE_RECORD_QUERIES": str(int(options.record_queries)),
         "SCALATRACE_QUIET": str(int(options.quiet)),
+        "SCALATRACE_JSON": str(int(options.json)),
         "SCALATRACE_COMPRESS": str(int(options.compress)),
         "SCALATRACE_RESOLVE": str(int(options.resolve)),
         "SCALATRACE_REPORT": os.path.abspath(options.report) if options.report else "",

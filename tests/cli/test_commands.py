@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import importlib
 import io
 import json
 import platform
@@ -18,6 +19,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
+from scalatrace.cli.parsing import MAX_EXAMPLES, Parser, subparsers_of
 from scalatrace.cli.registry import ALIASES, COMMANDS, GROUPS, MODES, Command, find
 from support.builder import stencil
 
@@ -43,21 +45,49 @@ def complaint(capsys: pytest.CaptureFixture[str], *argv: object, status: int) ->
     return err
 
 
-MAX_HELP_LINES, HELP_COLUMNS = 2 * 40, 100
+MAX_HELP_LINES, HELP_COLUMNS = 2 * 24, 80
 """Two screens."""
 
+each_command = pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
 
-@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
-def test_help_fits_two_screens_and_help_all_has_the_rest(
-    command: Command, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+
+def parsers_of(command: Command) -> dict[str, Parser]:
+    """Return the parsers of a command and of its actions by the words that choose them."""
+    parser = parser_of(command)[1]
+    actions = {f"{command.name} {name}": action for name, action in subparsers_of(parser).items()}
+    return {command.name: parser, **actions}
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(HELP_COLUMNS))
-    words = command.name.split()
-    assert len(helped(capsys, *words, "--help").splitlines()) <= MAX_HELP_LINES
-    full = helped(capsys, *words, "--help-all")
-    _, parser = parser_of(command)
-    shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
-    assert all(option in full for action in shown for option in action.option_strings)
+
+
+def screen_lines(text: str) -> int:
+    """Return how many lines of a terminal a text takes: long lines are wrapped."""
+    return sum(max(1, -(-len(line) // HELP_COLUMNS)) for line in text.splitlines())
+
+
+@pytest.mark.usefixtures("terminal")
+@each_command
+def test_help_fits_two_screens_and_help_all_has_the_rest(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, parser in parsers_of(command).items():
+        assert screen_lines(helped(capsys, *name.split(), "--help")) <= MAX_HELP_LINES
+        full = helped(capsys, *name.split(), "--help-all")
+        shown = [action for action in parser._actions if action.help != argparse.SUPPRESS]
+        assert all(option in full for action in shown for option in action.option_strings)
+
+
+@pytest.mark.usefixtures("terminal")
+def test_help_has_the_first_examples_and_help_all_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = importlib.import_module("scalatrace.cli.extrapolate").EXAMPLE.splitlines()
+    assert len(examples) > MAX_EXAMPLES
+    short, full = (helped(capsys, "extrapolate", option) for option in ("--help", "--help-all"))
+    assert [line for line in examples if line in short] == examples[:MAX_EXAMPLES]
+    assert all(line in full for line in examples)
+    assert "usage: scalatrace extrapolate [options] trace [trace ...]" in short
 
 
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -75,23 +105,30 @@ def test_help_leaves_out_further_options(capsys: pytest.CaptureFixture[str]) -> 
         assert option not in shown
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
-def test_every_command_explains_itself_with_an_example(command: object) -> None:
-    module, parser = parser_of(command)  # type: ignore[arg-type]
-    text = parser.format_help()
-    assert "example:" in text
-    assert f"scalatrace {command.name}" in module.EXAMPLE  # type: ignore[attr-defined]
-    assert module.__doc__.strip().splitlines()[0] in text
+@each_command
+def test_every_command_explains_itself_with_an_example(command: Command) -> None:
+    module, parser = parser_of(command)
+    assert module.__doc__ is not None
+    assert " ".join(module.__doc__.split("\n\n")[0].split()) in " ".join(parser.format_help().split())
+    for name, one in parsers_of(command).items():
+        examples = one.format_help().partition("\nexample:\n")[2]
+        assert f"scalatrace {name}" in examples
+
+
+@each_command
+def test_every_command_prints_json(command: Command) -> None:
+    for parser in parsers_of(command).values():
+        assert "--json" in parser._option_string_actions or subparsers_of(parser)
 
 
 def test_overview_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     shown = output(capsys, "--help")
     assert all(command.summary in shown for command in COMMANDS)
-    assert len(shown.splitlines()) <= 40
+    assert len(shown.splitlines()) <= MAX_HELP_LINES
     assert max(map(len, shown.splitlines())) <= HELP_COLUMNS
-    assert [line[2:11].strip() for line in shown.splitlines() if re.match(r"  [a-z]", line)][:-1] == [
-        group.title for group in GROUPS
-    ]
+    table = shown.partition("\nscalatrace <command>")[0]
+    titles = [line[2:11].strip() for line in table.splitlines() if re.match(r"  [a-z]", line)]
+    assert titles == [group.title for group in GROUPS]
 
 
 def test_former_names_are_in_no_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -40,6 +41,25 @@ def completed(script: Path, folder: Path, *words: str) -> set[str]:
         ["bash", "-c", program], capture_output=True, text=True, check=True, cwd=folder, timeout=60
     )
     return {word.strip() for word in done.stdout.split("\n") if word.strip()}
+
+
+def test_json_has_all_commands_and_arguments(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "--json"]) == 0
+    commands = {command["name"]: command for command in json.loads(capsys.readouterr().out)["commands"]}
+    assert list(commands) == [command.name for command in COMMANDS]
+    (by,) = (one for one in commands["stats"]["arguments"] if "--by" in one["names"])
+    assert {"op", "site", "rank"} <= set(by["choices"])
+    (trace,) = (one for one in commands["stats"]["arguments"] if one["names"] == ["trace"])
+    assert trace["path"] == "file"
+    assert [action["name"] for action in commands["ncptl"]["actions"]] == [
+        "ncptl check", "ncptl run", "ncptl compile"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", [[], ["bash", "--json"]])
+def test_a_shell_or_json(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", *words]) == 2
+    assert "give a shell (bash, zsh, tcsh), or --json" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")

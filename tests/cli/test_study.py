@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,20 @@ def test_settings_that_fail_are_listed(trace: str, tmp_path: Path, capsys: Captu
     assert "2 nodes" in result["errors"][0]["error"]
     assert main(["study", *words, "--workers", "1"]) == 1
     assert f"{platform}: " in capsys.readouterr().out
+
+
+def test_warnings_about_traces_are_printed_once(
+    trace: str, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: str, _: object) -> scalatrace.Trace:
+        print("scalatrace: ranks shared cores", file=sys.stderr)
+        return scalatrace.load(path)
+
+    monkeypatch.setattr("scalatrace.cli.study.read_trace", read)
+    other = tmp_path / "other.st"
+    other.write_bytes(Path(trace).read_bytes())
+    assert main(["study", trace, str(other), "--platform", "cluster", "--workers", "1"]) == 0
+    assert capsys.readouterr().err == "scalatrace: ranks shared cores\n"
 
 
 def test_a_plot(trace: str, tmp_path: Path, capsys: Capture) -> None:

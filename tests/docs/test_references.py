@@ -1,4 +1,4 @@
-"""Check the documentation: paths, modules, commands, options and links exist, numbers are measured."""
+"""Check the documentation: paths, modules, commands, options and links exist."""
 
 from __future__ import annotations
 
@@ -189,15 +189,3 @@ def sentences(text: str) -> Iterator[str]:
 def test_sentences_are_short(path: Path) -> None:
     long = [s for s in sentences(path.read_text()) if len(re.findall(r"[\w'-]+", s)) > MAX_WORDS]
     assert long == []
-
-
-def test_numbers_of_the_comparison_are_measured() -> None:
-    """Each number of the README's comparison is in a table that a benchmark printed."""
-    section = (ROOT / "README.md").read_text().split("## Comparison")[1].split("\n## ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("|")]
-    given = {number for row in rows for number in re.findall(r"(?<=\| )[\d,]+(?= \|)", row)}
-    measured: set[str] = set()
-    for table in re.findall(r"\((benchmarks/results/\w+\.md)\)", section):
-        measured.update(re.findall(r"[\d,]+", (ROOT / table).read_text()))
-    assert given
-    assert given - measured == set()

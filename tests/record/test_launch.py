@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 import time
@@ -102,6 +103,29 @@ def test_the_line_about_the_trace(openmpi: Mpi, tmp_path: Path) -> None:
     assert int(found[2]) == load(trace).nevents()
     assert 0 <= int(found[4]) <= 100
     assert not record(openmpi, 2, program, trace, options=["--quiet"]).check().stderr
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("quiet", [False, True])
+def test_the_line_about_the_trace_as_json(openmpi: Mpi, tmp_path: Path, quiet: bool) -> None:
+    """One line of JSON, with a path to quote; the program keeps its output and its exit status."""
+    trace, options = tmp_path / 'a "b".st', ["--json", *(["--quiet"] if quiet else [])]
+    program = (
+        "from mpi4py.MPI import COMM_WORLD as w; print(w.allreduce(1)); raise SystemExit(3 * (w.rank == 0))"
+    )
+    words = [openmpi.python, "-c", program]
+    done = record(openmpi, 2, words, trace, options=options)
+    assert done.returncode == 3
+    assert done.stdout == "2\n" * 2
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("{"))
+    assert "scalatrace: wrote" not in done.stderr
+    facts = json.loads(line)
+    assert Path(facts.pop("output")).resolve() == trace.resolve()
+    assert facts.pop("bytes") == trace.stat().st_size
+    assert facts.pop("events") == load(trace).nevents()
+    assert 0 < facts.pop("seconds") < 100
+    assert 0 <= facts.pop("mpi_share") <= 1
+    assert facts == {"nprocs": 2, "threads": 1, "stack_depth_advice": None, "lacks_spawned": False}
 
 
 @pytest.mark.mpi

@@ -197,6 +197,7 @@ def page_environment(environment: Mapping[str, str]) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "COLUMNS": "140",
         "NO_COLOR": "1",
+        "BROWSER": "true",
     }
     return {**environment, **settings}
 
@@ -218,7 +219,7 @@ def run_page(
         if block.reason is not None or _is_missing(block.needs, environment.get("PATH")):
             continue
         for command in block.commands:
-            if command.line.startswith("pip install"):
+            if "pip install " in command.line:
                 if install is None:
                     continue
                 command.line = re.sub(r"scalatrace(?=\[|'|$)", lambda _: install, command.line)

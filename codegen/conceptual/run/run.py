@@ -9,9 +9,11 @@ from __future__ import annotations
 import ctypes
 import json
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mpi4py import MPI
 
@@ -193,9 +195,17 @@ class _ProgramRun:
 
 
 def run(
-    program: t.ProgramTree, path: str, words: Sequence[str], seed: int = DEFAULT_SEED, engine: str = "auto"
+    program: t.ProgramTree,
+    path: str,
+    words: Sequence[str],
+    seed: int = DEFAULT_SEED,
+    engine: str = "auto",
+    *,
+    as_json: bool = False,
 ) -> int:
     """Run a checked program with the words of its command line; the exit status.
+
+    At the end, task 0 says on standard error which log it wrote, or with `as_json` what ran.
 
     Nothing is sent, printed or written before all tasks know that the program can run. A fault that shows
     only later ends all tasks.
@@ -207,7 +217,7 @@ def run(
     world = MPI.COMM_WORLD
     task_run = _ProgramRun(program, path, options, seed, world.Get_rank(), world.Get_size())
     try:
-        execute = _execution(task_run, engine)
+        name, execute = _execution(task_run, engine)
     except ScalatraceError as error:
         if isinstance(error, OwnFaultError):
             _abort(f"scalatrace: {error}")
@@ -215,6 +225,7 @@ def run(
         if task_run.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
+    start_ns = time.perf_counter_ns()
     try:
         wrote = execute()
     except ScalatraceError as error:
@@ -225,8 +236,26 @@ def run(
         _abort(f"scalatrace: task {task_run.rank}: {error.filename or path}: {error.strerror}")
     except MPI.Exception as error:
         _abort(f"scalatrace: task {task_run.rank}: {path}: {error}")
-    _say_log(task_run, wrote)
+    seconds = (time.perf_counter_ns() - start_ns) / 1e9
+    if not as_json:
+        _say_log(task_run, wrote)
+    elif task_run.rank == 0:
+        print(json.dumps(_run_facts(task_run, wrote, name, seconds)), file=sys.stderr, flush=True)
     return 0
+
+
+def _run_facts(task_run: _ProgramRun, wrote: bool, engine: str, seconds: float) -> dict[str, Any]:
+    """Return what task 0 knows of its run; `log` is its log, `logs` the name of those of all tasks."""
+    return {
+        "file": task_run.path,
+        "nprocs": task_run.tasks,
+        "engine": engine,
+        "seed": task_run.seed,
+        "parameters": {name: value for name, (_, value) in task_run.parameters().items()},
+        "seconds": seconds,
+        "log": task_run.template.replace("%p", "0") if wrote else None,
+        "logs": task_run.template,
+    }
 
 
 def _say_log(task_run: _ProgramRun, wrote: bool) -> None:
@@ -239,8 +268,8 @@ def _say_log(task_run: _ProgramRun, wrote: bool) -> None:
         print(f"scalatrace: {text}", file=sys.stderr, flush=True)
 
 
-def _execution(task_run: _ProgramRun, engine: str) -> Callable[[], bool]:
-    """Return what runs a checked program, and says whether it wrote a log.
+def _execution(task_run: _ProgramRun, engine: str) -> tuple[str, Callable[[], bool]]:
+    """Return the engine, and what runs a checked program with it and says whether it wrote a log.
 
     Raises:
         ScalatraceError, ProgramError: it cannot run.
@@ -249,7 +278,7 @@ def _execution(task_run: _ProgramRun, engine: str) -> Callable[[], bool]:
     library = _compiled_library(task_run.program, task_run.path, engine)
     if library is not None:
         _check_once(task_run.program, parameters, task_run.path, task_run.seed)
-        return lambda: _run_compiled(task_run, library)
+        return "compiled", lambda: _run_compiled(task_run, library)
     lowered = bind(
         task_run.program,
         task_run.tasks,
@@ -258,7 +287,7 @@ def _execution(task_run: _ProgramRun, engine: str) -> Callable[[], bool]:
         task_run.path,
         task_run.seed,
     )
-    return lambda: _interpret(task_run, lowered)
+    return "python", lambda: _interpret(task_run, lowered)
 
 
 def _abort(reason: str) -> None:

@@ -42,6 +42,7 @@ void st_read_options(void) {
     st_options.checkpoint = number_option("SCALATRACE_CHECKPOINT", 0);
     st_options.queries = number_option("SCALATRACE_RECORD_QUERIES", 0) != 0;
     st_options.quiet = number_option("SCALATRACE_QUIET", 0) != 0;
+    st_options.json = number_option("SCALATRACE_JSON", 0) != 0;
     st_options.compress = number_option("SCALATRACE_COMPRESS", 1) != 0;
 }
 

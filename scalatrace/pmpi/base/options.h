@@ -24,6 +24,7 @@ struct st_options {
     int checkpoint;        /* seconds between checkpoints, 0: none */
     bool queries;          /* record queries (MPI_Comm_rank, ...) as events, not only count them */
     bool quiet;            /* print no warnings */
+    bool json;             /* print the line about the trace as JSON */
     bool compress;         /* deflate the trace file */
 };
 extern struct st_options st_options;

@@ -21,6 +21,7 @@
 #include "process/output.h"
 #include "process/page.h"
 #include "process/parts.h"
+#include "process/summary.h"
 
 #define MAX_MESSAGE ((size_t)1 << 30) /* bytes; counts of MPI are int */
 
@@ -210,36 +211,6 @@ static char write_trace(void) {
     return error < 0 ? NOT_WRITTEN : WRITTEN;
 }
 
-/* Tell the user about the trace. A rank's time is the sum of its computation and its calls, so it ends with the last
- * recorded call. The share in MPI is that between start-up and shut-down. */
-static void report_written(st_core *core) {
-    struct stat file;
-    const char *path = written_to; /* shown as the user knows it, below the current folder */
-    char folder[4096], size[48] = "", times[64] = "";
-    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
-    if (n && !strncmp(path, folder, n) && path[n] == '/') path += n + 1;
-    if (!stat(written_to, &file)) snprintf(size, sizeof size, "%lld bytes, ", (long long)file.st_size);
-    double total_ns = st_core_total(core, 0) + st_core_total(core, 1);
-    double between_ns = st_core_total_between(core, 0) + st_core_total_between(core, 1);
-    if (st_shared.threads > 1) /* their times overlap */
-        snprintf(times, sizeof times, ", %.2f s, calls by %d threads of a rank",
-                 (double)(st_shared.end_ns - st_shared.start_ns) / 1e9, st_shared.threads);
-    else if (between_ns > 0)
-        snprintf(times, sizeof times, ", %.2f s each, %.0f %% in MPI", total_ns / st_shared.nprocs / 1e9,
-                 100 * st_core_total_between(core, 1) / between_ns);
-    bool lacks_children = st_core_ncomms(core, "spawn") > 0 && !st_children_exist();
-    char depth[128] = "";
-    uint64_t nodes = 0, nodes_now = 0;
-    int advised = st_core_advised_depth(core, &nodes, &nodes_now);
-    if (advised > 0)
-        snprintf(depth, sizeof depth, ". Many call paths make %llu nodes; --stack-depth %d leaves at most %llu",
-                 (unsigned long long)nodes_now, advised, (unsigned long long)nodes);
-    dprintf(STDERR_FILENO,
-            "scalatrace: wrote %s: %s%llu events of %d rank%s%s%s%s. Next: scalatrace info, show, stats\n", path, size,
-            (unsigned long long)st_core_nevents(core), st_shared.nprocs, st_shared.nprocs == 1 ? "" : "s", times, depth,
-            lacks_children ? ". Spawned processes are not recorded; scalatrace record -- mpiexec ... may do that" : "");
-}
-
 static char outcome;
 
 static void send_outcome(int child) { send_byte(child, OUTCOME, outcome); }
@@ -275,7 +246,7 @@ static void preserve_and_merge(int child) {
 /* What follows when the file is there. */
 static void end_written(void) {
     st_names_store(written_to);
-    if (!st_options.quiet) report_written(st_shared.core);
+    st_summary_print(written_to);
     st_page_write(written_to);
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,25 @@ def test_the_same_logs_of_all_programs(openmpi: Mpi, name: str, tmp_path: Path) 
 @pytest.mark.parametrize("name", QUICK)
 def test_the_same_logs_with_mpich(mpich: Mpi, name: str, tmp_path: Path) -> None:
     same(mpich, name, tmp_path)
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_facts_of_a_run_as_json(openmpi: Mpi, engine: str, tmp_path: Path) -> None:
+    """On standard error, in place of the line about the log; standard output is the program's."""
+    source = 'n IS "N" AND COMES FROM "--n" OR "-n" WITH DEFAULT 2. TASK 0 OUTPUTS n THEN TASK 0 LOGS n AS "n".'
+    (tmp_path / "a.ncptl").write_text(source)
+    run = [*openmpi.scalatrace(), "ncptl", "run", "--json", "--engine", engine, "a.ncptl", "--n", "5"]
+    done = mpirun(openmpi, 2, run, cwd=tmp_path, timeout=120).check()
+    assert done.stdout == "5\n"
+    (line,) = (line for line in done.stderr.splitlines() if line.startswith("{"))
+    assert "scalatrace: wrote" not in done.stderr
+    facts = json.loads(line)
+    assert 0 < facts.pop("seconds") < 60
+    assert (tmp_path / facts.pop("log")).exists()
+    assert facts == {
+        "file": "a.ncptl", "nprocs": 2, "engine": engine, "seed": 1, "parameters": {"n": 5}, "logs": "a-%p.log"
+    }  # fmt: skip
 
 
 @pytest.mark.mpi
