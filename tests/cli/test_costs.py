@@ -207,12 +207,13 @@ def test_a_slower_computation_comes_first() -> None:
         "operation": "Barrier", "call site": "heat.py:30:halo",
         "after operation": "Waitall", "after call site": "heat.py:39:halo",
         "left": {"compute_ns": 400}, "right": {"compute_ns": 1600},
-        "place": "heat.py:39 (Waitall) then 30 (Barrier) in halo", "time_ratio": 4.0,
+        "place": "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier)", "time_ratio": 4.0,
         "share_of_difference": 0.75,
     }  # fmt: skip
     shown = drawn(found)
     assert (
-        "computation heat.py:39 (Waitall) then 30 (Barrier) in halo 400 ns 1.6 µs 1.2 µs 4.00 75.0 %"
+        "computation in halo() from heat.py:39 (Waitall) to the next :30 (Barrier) "
+        "400 ns 1.6 µs 1.2 µs 4.00 75.0 %"
         in " ".join(shown.split())
     )
     assert shown.index("of difference") < shown.index("MPI time")
@@ -221,7 +222,7 @@ def test_a_slower_computation_comes_first() -> None:
     ]  # fmt: skip
     assert found.sentence("a.st", "b.st") == (
         "b.st is 400 ns slower (580 ns per rank, 180 ns before): 300 ns computation "
-        "heat.py:39 (Waitall) then 30 (Barrier) in halo; 100 ns in Barrier heat.py:30:halo."
+        "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier); 100 ns in Barrier heat.py:30:halo."
     )
     backwards = ComparisonReporter(heat(compute_ns=400, inside_ns=150), heat(), "site", True, 20)
     assert backwards.sentence("b.st", "a.st").startswith(

@@ -22,9 +22,8 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.scaling import scaling_of, scaling_page
-from scalatrace.report.page.tree import node_numbers
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
-from scalatrace.trace.model.nodes import PredStats, Sequence
+from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from support.browser import Opened, missing, opened, started
@@ -609,7 +608,7 @@ def test_bins_of_message_sizes_are_powers_of_two(view_of: View, tmp_path: Path) 
 def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_path: Path) -> None:
     trace = ring(4)
     trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
-    numbers = node_numbers(trace).values()
+    numbers = node_numbers(trace.nodes).values()
     times = {"compute_ns": 800.0, "transfer_ns": 100.0, "waiting_ns": 100.0, "path_compute_ns": 0.0}
     ranks = tuple(RankBin(rank, rank, (5000.0,) * 3, (7000.0,) * 3) for rank in range(4))
     prediction = replace(predicted(), nodes=dict.fromkeys(numbers, times), ranks=ranks)

@@ -11,9 +11,9 @@ from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.waits import WaitRow
-from scalatrace.report.page.tree import TreeNode, node_numbers
+from scalatrace.report.page.tree import TreeNode
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Node, Sequence
+from scalatrace.trace.model.nodes import Node, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -343,18 +343,18 @@ def test_computation_is_that_between_two_calls() -> None:
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
     rows = {row.after: row for row in gather(trace, "c").computing}
     assert rows.keys() == {("Barrier", "/b/wait.f90:3:sync")}  # what is before it is start-up
-    first = {row.after: row for row in computing_of(trace, node_numbers(trace))}["the start", ""]
-    assert first.place == "the start of the program, before main.f90:10:run"
+    first = {row.after: row for row in computing_of(trace, node_numbers(trace.nodes))}["the start", ""]
+    assert first.place == "from the start of the program to main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000
-    assert kernel.place == "main.f90:10 (sync) to 20 (left) in run"
+    assert kernel.place == "in run() between main.f90:10 (sync) and :20 (left)"
     assert {site for _, site in kernel.before} == {"/b/halo.f90:7:left", "/b/halo.f90:9:right"}
 
 
 def test_computation_from_one_call_to_the_same_call() -> None:
     b = Builder(2)
     trace = timed(b.of(b.loop(5, b.event("Barrier", at=("/b/a.py:3:step", "/b/a.py:9:main"), comm=Comm()))))
-    assert "a.py:3 in step, until the next call there" in {
+    assert "in step() or its caller main(), from a.py:3 (Barrier) to the next call there" in {
         row.place for row in gather(trace, "loop").computing
     }
 
@@ -366,7 +366,9 @@ def test_calls_on_one_line_are_no_loop() -> None:
     barrier, rank = trace.leaves()
     after = trace.preds.index((barrier.op, barrier.signature))
     trace.nodes = [replace(barrier, stats=(barrier.stats[0],)), replace(rank, stats=(rank.stats[after],))]
-    assert [row.place for row in gather(trace, "line").computing][1] == "a.py:5 in step"
+    assert [row.place for row in gather(trace, "line").computing][
+        1
+    ] == "in step() at a.py:5, between Barrier and Comm_rank"
 
 
 def test_calls_that_come_next_are_counted() -> None:

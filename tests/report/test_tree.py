@@ -19,10 +19,10 @@ from scalatrace.report.page.overview.summary import summary_of
 from scalatrace.report.page.overview.waits import TimeBasis
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
-from scalatrace.report.page.tree import PageTree, TreeNode, node_numbers, tree_of
+from scalatrace.report.page.tree import PageTree, TreeNode, tree_of
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.model.elastic import Formulas
-from scalatrace.trace.model.nodes import Event, Peer, Sequence
+from scalatrace.trace.model.nodes import Event, Peer, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.symbolic.grid import Grid
@@ -86,7 +86,7 @@ def test_histograms_of_deltas(name: str) -> None:
 
 def test_numbers_are_in_preorder() -> None:
     trace = ring(4)
-    numbers = node_numbers(trace)
+    numbers = node_numbers(trace.nodes)
     assert sorted(numbers.values()) == list(range(1, trace.nnodes + 1))
     tree = gather(trace, "ring").tree
     assert [node.number for node in below(tree.root)] == list(range(1, trace.nnodes + 1))
@@ -332,7 +332,7 @@ def test_formulas_of_a_trace() -> None:
     for path in paths:
         trace = scalatrace.load(path)
         trace.meta["extrapolated"] = "for a test"
-        found = provenance_of(trace, node_numbers(trace))
+        found = provenance_of(trace, node_numbers(trace.nodes))
         assert found is not None
         assert found.formulas
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from scalatrace.report.costs.computation import UNKNOWN, SiteCall, between, computation_between
+from scalatrace.report.costs.computation import UNKNOWN, SiteCall, computation_between, computation_place
 from scalatrace.report.costs.rows import JOIN, CostRow, by_node, site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
@@ -256,7 +256,7 @@ def _call_key(call: SiteCall) -> Key:
 
 
 def _place(first: SiteCall, last: SiteCall) -> str:
-    place = between(first, last)
+    place = computation_place(first, last)
     if place != UNKNOWN:
         return place
     sites = (f"{op} {short_site(site)}" for op, site in map(_call_key, (first, last)))

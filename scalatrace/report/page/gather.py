@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.executor.ideal_run import IdealRun
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
-from scalatrace.report.page.overview.causes import IdealRunFacts, WaitCauses, causes_of
+from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
@@ -22,10 +23,11 @@ from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import TimeLine, TimelineWindow
-from scalatrace.report.page.tree import PageTree, SimulatedTimes, node_numbers, tree_of
+from scalatrace.report.page.tree import PageTree, SimulatedTimes, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
+from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
@@ -55,7 +57,7 @@ class PageOptions:
     model: ModelFacts | None = None
     prediction: PagePrediction | None = None
     simulate_lines: SimulateLines | None = None
-    ideal: IdealRunFacts | None = None
+    ideal: IdealRun | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -105,7 +107,7 @@ def gather(
     budget, notes = Budget(), list(options.notes)
     messages = _messages(trace, budget, notes)
     exchanges = _exchanges(trace, budget, notes)
-    numbers = node_numbers(trace)
+    numbers = node_numbers(trace.nodes)
     grid, source = find_grid(trace, messages)
     summary = summary_of(trace, file_bytes)
     sources = SourceReader(trace.meta.get("date", ""), options.source)
@@ -117,14 +119,14 @@ def gather(
     sizes = sizes_of(messages, budget.exact)
     chosen = ChosenRanks(tuple(options.ranks)) if options.ranks else choose_ranks(trace, messages, grid)
     computing = computing_of(trace, numbers)
-    causes = causes_of(trace, options.ideal, summary, numbers)
+    causes = causes_of(trace, options.ideal, summary)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
         "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
         summary,
         basis,
-        advice_of(summary, tree, sizes, basis, computing, prediction, () if causes is None else causes.late),
+        advice_of(summary, tree, sizes, basis, computing, prediction, causes),
         causes,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],

@@ -13,13 +13,13 @@ from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.page.histograms import MessageSizeBins
-from scalatrace.report.page.overview.causes import LateRank
+from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.page.overview.waits import AwaitedPartner, TimeBasis, waiting
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, number, percent
+from scalatrace.report.style import coarse, coarse_duration, coarse_percent, duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
 __all__ = ["Advice", "advice_of"]
@@ -50,7 +50,7 @@ class Advice:
 
     Attributes:
         kind: "shared-cores", "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
-            "computation" or "nothing".
+            "computation", "serialisation" or "nothing".
         share: of all time, between 0 and 1.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
@@ -71,15 +71,18 @@ def advice_of(
     basis: TimeBasis,
     computing: Sequence[Computing] = (),
     prediction: PagePrediction | None = None,
-    late_ranks: Sequence[LateRank] = (),
+    causes: WaitCauses | None = None,
 ) -> tuple[Advice, ...]:
     """Return the entries: whether times are of use, then those with the largest share of the time first.
 
     Args:
         computing: the longest computation first.
-        late_ranks: those that cause most waiting first; (): not known.
+        causes: why ranks wait; None: not known.
     """
     entries: list[Advice] = []
+    late_ranks = () if causes is None else causes.late
+    if causes is not None and causes.serial is not None:
+        entries.append(_serialisation(causes.serial, summary.nprocs))
     calls = list(leaves(tree.root))
     if basis.whole_ns:
         late = tuple(_late(summary, basis, computing, prediction, late_ranks))
@@ -164,6 +167,21 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
     else:
         text = f"The longest computation between two MPI calls: {most.place}."
     yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers)
+
+
+def _serialisation(serial: SerialPart, nranks: int) -> Advice:
+    text = (
+        "Also on a network that takes no time, most ranks would wait while a few compute and hand over to "
+        "each other. Work that does not need the result of the rank before could run at the same time."
+    )
+    numbers = (
+        ("possible saving, at most", coarse_percent(serial.lost)),
+        ("one after another", f"{coarse_percent(serial.share)} of the time"),
+        ("ranks that compute there", f"{coarse(serial.mean_ranks):g} of {number(nranks)} at once"),
+        ("mostly", serial.place),
+        ("in turn, for example", f"ranks {serial.ranks}"),
+    )
+    return Advice("serialisation", "Ranks run one after another", text, serial.lost, numbers, serial.node)
 
 
 def _mean_waiting(

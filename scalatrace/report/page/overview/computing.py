@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scalatrace.report.costs.computation import SiteCall, between, computation_of_nodes
+from scalatrace.report.costs.computation import SiteCall, computation_of_nodes, computation_place
 from scalatrace.report.costs.rows import distinct_sites, site_of
 from scalatrace.trace.model.trace import Trace
 
@@ -70,7 +70,7 @@ def _row(after: SiteCall, site: str, following: dict[SiteCall, float], nodes: tu
         (after[0], site if after[1] else ""),
         before[:MAX_NEXT],
         max(0, len(before) - MAX_NEXT),
-        between(after, ordered[0]),
+        computation_place(after, ordered[0]),
         sum(following.values()),
         nodes,
     )
