@@ -587,7 +587,7 @@ def test_trees_of_equal_calls_hide_nothing(view_of: View, tmp_path: Path) -> Non
 
 def test_calls_with_one_site_have_callers(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, flat(2))) as view:
-        texts = view.page.locator(".tree .row:visible span:last-child").all_inner_texts()
+        texts = view.page.locator(".tree .row:visible span:last-child").all_text_contents()
         assert "sync.c:5 < main.c:1" in texts
         assert "sync.c:5 < main.c:2" in texts
         clean(view)
@@ -652,4 +652,36 @@ def test_runs_on_several_numbers_of_ranks(view_of: View, tmp_path: Path) -> None
         assert view.text("#tooltip").startswith("4 ranks")
         assert view.page.locator("#growth figure").count() == 2
         assert "256 ranks" in view.text("#beyond table")
+        clean(view)
+
+
+def test_charts_of_two_traces_have_common_axes(view_of: View, tmp_path: Path) -> None:
+    """One trace has larger messages and longer times: bars of equal numbers are equally high."""
+    left, right = ring(4, nbytes=800), timed(ring(4, nbytes=80_000), 7)
+    with view_of(made(tmp_path, left, right)) as view:
+        charts = "#histograms .pane[data-trace='{}'] .{} svg"
+
+        def axes(view_name: str) -> list[list[list[str]]]:
+            return [
+                [
+                    chart.locator("text").all_text_contents()
+                    for chart in view.page.locator(charts.format(i, view_name)).all()
+                ]
+                for i in range(2)
+            ]
+
+        for name in ("size-view", "delta-view"):
+            of_left, of_right = axes(name)
+            assert len(of_left) == 2
+            assert of_left == of_right, name
+        view.page.locator("#histograms .pane[data-trace='1']").get_by_label(
+            "Height of the bars"
+        ).select_option("total_ns")
+        of_left, of_right = axes("delta-view")
+        assert of_left != of_right  # calls and times
+        view.page.locator("#histograms .pane[data-trace='0']").get_by_label(
+            "Height of the bars"
+        ).select_option("total_ns")
+        of_left, of_right = axes("delta-view")
+        assert of_left == of_right
         clean(view)

@@ -16,7 +16,7 @@ from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.load import COMPUTE
 
 __all__ = [
-    "FROM_START", "UNKNOWN", "SiteCall", "computation_between", "computation_of_nodes", "computation_place",
+    "FROM_START", "UNKNOWN", "SiteCall", "computation_after", "computation_of_nodes", "computation_place",
 ]  # fmt: skip
 
 SiteCall = tuple[str, Stack]
@@ -44,14 +44,18 @@ def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, f
             yield leaf, before
 
 
-def computation_between(trace: Trace) -> dict[tuple[SiteCall, SiteCall], float]:
-    """Return the computation between each two calls that follow each other, in ns of all ranks."""
-    times: dict[tuple[SiteCall, SiteCall], float] = defaultdict(float)
+def computation_after(trace: Trace) -> dict[SiteCall, dict[SiteCall, float]]:
+    """Return the computation after each call, by the call that ends it, in ns of all ranks.
+
+    Ranks may go different ways after a call, and do so in different iterations: the code after a call is one
+    piece of computation, whatever calls come next.
+    """
+    times: dict[SiteCall, dict[SiteCall, float]] = defaultdict(lambda: defaultdict(float))
     for leaf, before in computation_of_nodes(trace):
         call = trace.ops[leaf.op].name, trace.stack(leaf.signature)
         for first, time in before.items():
-            times[first, call] += time
-    return dict(times)
+            times[first][call] += time
+    return {first: dict(following) for first, following in times.items()}
 
 
 def _before(trace: Trace, pred: int) -> SiteCall:
