@@ -156,7 +156,7 @@ def test_ranks_that_run_one_after_another_are_said_first() -> None:
     assert causes.why.startswith("Ranks run one after another for ")
     assert causes.why in page([aggregates])
     entry = next(entry for entry in aggregates.advice if entry.kind == "serialisation")
-    assert entry.share == pytest.approx(serial.lost)
+    assert entry.share == pytest.approx(serial.lost_ns / (aggregates.summary.run_time_ns or 0))
     assert ("mostly", serial.place) in entry.numbers
     assert entry.node == serial.node > 0
     for equal in (late([0, 0, 16, 0], 30_000), late([0, 0, 0, 0], 2000)):

@@ -11,6 +11,7 @@ from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.waits import WaitRow
+from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node, Sequence, node_numbers
@@ -19,6 +20,7 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm
+from support.late_ranks import late
 from support.reported import million_stencil, recorded, ring, timed
 
 GIVEN = {"count": 8, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
@@ -396,3 +398,19 @@ def test_rising_computation_is_noted() -> None:
     other = provenance_of(trace, {}, replace(facts, parameters={2: "n = 1", 4: "n = 2", 0: "n = 8"}))
     assert other is not None
     assert other.notes == ()
+
+
+def test_percentages_of_the_advice_have_one_base() -> None:
+    """Each is a part of the run time, of which the page speaks once."""
+    trace = late([0, 0, 16, 0], 30_000)
+    aggregates = gather(trace, "late")
+    run_ns = aggregates.summary.run_time_ns
+    assert run_ns is not None
+    assert aggregates.basis.whole_ns == pytest.approx(run_ns * 4)
+    entry = next(entry for entry in aggregates.advice if entry.kind == "computation")
+    assert entry.share == pytest.approx(aggregates.computing[0].compute_ns / 4 / run_ns)
+    assert not any("%" in value for entry in aggregates.advice for _, value in entry.numbers)
+    shown = page([aggregates])
+    section = shown[shown.index('<section id="advice"') : shown.index('<section id="costs"')]
+    assert section.count("All percentages are parts of the run time") == 1
+    assert "of all time" not in section

@@ -8,6 +8,7 @@ from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.executor.ideal_run import IdealRun
+from scalatrace.report.costs.efficiency import times_of
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
@@ -109,7 +110,8 @@ def gather(
     exchanges = _exchanges(trace, budget, notes)
     numbers = node_numbers(trace.nodes)
     grid, source = find_grid(trace, messages)
-    summary = summary_of(trace, file_bytes)
+    times = times_of(trace)
+    summary = summary_of(trace, file_bytes, times)
     sources = SourceReader(trace.meta.get("date", ""), options.source)
     prediction = options.prediction
     nodes = {} if prediction is None else prediction.nodes
@@ -117,7 +119,11 @@ def gather(
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     sizes = sizes_of(messages, budget.exact)
-    chosen = ChosenRanks(tuple(options.ranks)) if options.ranks else choose_ranks(trace, messages, grid)
+    chosen = (
+        ChosenRanks(tuple(options.ranks))
+        if options.ranks
+        else choose_ranks(trace, messages, grid, lambda: times)
+    )
     computing = computing_of(trace, numbers)
     causes = causes_of(trace, options.ideal, summary)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)

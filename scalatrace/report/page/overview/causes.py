@@ -74,8 +74,9 @@ class SerialPart:
     """The part of the run time in which ranks run one after another.
 
     Attributes:
-        share: of the run time.
-        lost: of the run time, if all ranks computed at once.
+        share: of the run time, as `WaitCauses.parts`.
+        time_ns: of the run.
+        lost_ns: what it takes longer than if all ranks computed at once.
         mean_ranks: ranks that compute at a time.
         place: function and lines of most of the computation, as `computation_place`.
         node: number in the tree of the call before which it is.
@@ -83,7 +84,8 @@ class SerialPart:
     """
 
     share: float
-    lost: float
+    time_ns: float
+    lost_ns: float
     mean_ranks: float
     place: str
     node: int
@@ -201,8 +203,8 @@ def _serial_part(ideal: IdealRun, parts: TimeParts, nranks: int, name: _Namer) -
     after, node, _ = serial.places[0]
     shown = ", ".join(number(rank) for rank in serial.ranks[:MAX_IN_TURN])
     ranks = f"{shown}, …" if len(serial.ranks) > MAX_IN_TURN else shown
-    lost = share * (1 - serial.mean_ranks / nranks)
-    return SerialPart(share, lost, serial.mean_ranks, name(after, node), node, ranks)
+    lost_ns = serial.time_ns * (1 - serial.mean_ranks / nranks)
+    return SerialPart(share, serial.time_ns, lost_ns, serial.mean_ranks, name(after, node), node, ranks)
 
 
 def _in_turn(serial: SerialPart, nranks: int) -> str:

@@ -63,7 +63,7 @@ class TimeBasis:
     Attributes:
         simulated: times are those of a simulated run, in which each rank has a core. Measured times of calls
             contain waiting for cores where ranks shared them.
-        whole_ns: time of all ranks; 0: the trace has no times.
+        whole_ns: the run time of each rank, summed: parts of it are parts of the run time. 0: no times.
         nranks: number of ranks.
         compute_factor: computation by this basis over the recorded one.
     """
@@ -84,6 +84,8 @@ def basis_of(summary: PageSummary, nranks: int, prediction: PagePrediction | Non
     if summary.shared_cores and prediction is not None:
         simulated = sum(times["compute_ns"] for times in prediction.nodes.values())
         return TimeBasis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
+    if summary.efficiency is not None and summary.run_time_ns:
+        return TimeBasis(False, summary.run_time_ns * nranks, nranks)
     return TimeBasis(False, (summary.comm_ns or 0.0) + computed, nranks)
 
 
@@ -125,7 +127,7 @@ class WaitRow:
         partners: ranks that they wait for.
         waiting_ns: of all ranks, by the basis.
         beyond_ns: measured time beyond the shortest call, of all ranks.
-        share: of all time, by the basis.
+        share: of the run time, by the basis.
     """
 
     node: int
