@@ -24,6 +24,9 @@ __all__ = ["LateRank", "LateRankComputation", "SerialPart", "WaitCauses", "cause
 MAX_LATE_RANKS, MAX_PLACES, MAX_PAIRS, MAX_DRAWN_RANKS = 6, 3, 12, 1024
 """Late ranks that are listed, computations of each, pairs of ranks, and ranks that are drawn."""
 
+MIN_PLACE_SHARE = 0.01
+"""Part of all waiting from which on a second computation of a late rank is listed."""
+
 MIN_NAMED_SHARE = 0.5
 """Part of the waiting that the named late ranks cause, at least; else it is spread."""
 MAX_NAMED = 3
@@ -185,7 +188,8 @@ def _late_ranks(ideal: IdealRun, name: _Namer) -> tuple[LateRank, ...]:
             share = places[place].share if place in places else 0.0
             node = places[place].node if place in places else row.node
             places[place] = LateRankComputation(place, node, share + row.waiting_ns / total)
-        largest = sorted(places.values(), key=lambda each: -each.share)[:MAX_PLACES]
+        ordered = sorted(places.values(), key=lambda each: -each.share)
+        largest = [ordered[0], *(each for each in ordered[1:MAX_PLACES] if each.share >= MIN_PLACE_SHARE)]
         result.append(
             LateRank(rank, caused_ns, caused_ns / total, ideal.waiters.get(rank, 0), tuple(largest))
         )
