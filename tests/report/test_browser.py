@@ -23,11 +23,15 @@ from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.scaling import scaling_of, scaling_page
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
+from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.browser import Opened, missing, opened, started
-from support.builder import Builder, Comm
+from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, late, times
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
 
@@ -193,6 +197,33 @@ def test_patterns(view_of: View, tmp_path: Path) -> None:
         assert "2-D, 4 neighbours" in view.text(".card")
     with view_of(made(tmp_path, ring(4))) as view:
         assert view.page.locator(".card[data-kind=ring]").count() == 1
+        rows = view.page.locator(".card[data-kind=ring] tbody tr").all_inner_texts()
+        assert [row.split("\t") for row in rows] == [
+            ["Irecv", "ring.py:3:turn", "0-3", "from own rank -1, +3", "40", "up to 800 B"],
+            ["Send", "ring.py:4:turn", "0-3", "to own rank -3, +1", "40", "800 B"],
+        ]
+        view.page.locator(".card[data-kind=ring] button.link").last.click()
+        assert "ring.py:4:turn" in view.text("#program .more-about")
+        clean(view)
+
+
+def test_drawings_of_patterns_have_the_real_directions(view_of: View, tmp_path: Path) -> None:
+    """A chain towards lower ranks, and one towards higher ones; 2 x 2 ranks, each with two neighbours."""
+    ends = []
+    for step in (-1, 1):
+        b = Builder(4)
+        ranks = RankList([0, 1, 2] if step > 0 else [1, 2, 3])
+        send = b.event("Send", Groups([(ranks, Vec(1))]), count=1, datatype=DOUBLE, tag=1,
+                       dest=To(Encoding.RELATIVE, Vec(step)), comm=Comm())  # fmt: skip
+        with view_of(made(tmp_path, b.of(b.loop(3, send)))) as view:
+            lines = view.page.locator(".card .glyph .link").all()
+            assert len(lines) == 2
+            ends.append({float(line.get_attribute("x2")) > float(line.get_attribute("x1")) for line in lines})
+            clean(view)
+    assert ends == [{False}, {True}]
+    with view_of(made(tmp_path, million_stencil(2))) as view:
+        assert view.page.locator(".card .glyph .node").count() == 4
+        assert view.page.locator(".card .glyph .link").count() == 8
 
 
 def test_cells_of_the_matrix_answer(view_of: View, tmp_path: Path) -> None:

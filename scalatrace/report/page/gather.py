@@ -17,6 +17,7 @@ from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
+from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
@@ -24,7 +25,7 @@ from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import TimeLine, TimelineWindow
-from scalatrace.report.page.tree import PageTree, SimulatedTimes, tree_of
+from scalatrace.report.page.tree import PageTree, SimulatedTimes, leaves, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
@@ -35,6 +36,9 @@ __all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
 
 MAX_COMPUTING = 6
 """Pieces of computation that a page lists."""
+
+MAX_WITH_PARTNERS = 256
+"""Calls of which a page names the partners."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ def gather(
     basis = basis_of(summary, len(trace.ranks), prediction)
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
+    _add_partners(trace, tree, numbers)
     sizes = sizes_of(messages, budget.exact)
     chosen = (
         ChosenRanks(tuple(options.ranks))
@@ -146,6 +151,14 @@ def gather(
         prediction,
         tuple(notes),
     )
+
+
+def _add_partners(trace: Trace, tree: PageTree, numbers: dict[int, int]) -> None:
+    """Set the partners of the calls with most time, or else most calls."""
+    calls = sorted(leaves(tree.root), key=lambda leaf: (-leaf.comm_ns, -leaf.calls))[:MAX_WITH_PARTNERS]
+    partners = message_partners(trace, {leaf.number for leaf in calls}, numbers)
+    for leaf in calls:
+        leaf.partners = partners.get(leaf.number, "")
 
 
 def _messages(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Messages]:

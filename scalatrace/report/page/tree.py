@@ -69,6 +69,7 @@ class TreeNode:
         sent, received: bytes; None: not known.
         left_out: nodes that are not shown.
         thread: of a node with all calls of a further thread: its number; 0: none.
+        partners: to whom the ranks of a call send, and from whom they receive; "": no messages, or not known.
     """
 
     number: int
@@ -94,6 +95,7 @@ class TreeNode:
     pattern: LoopPattern | None = None
     left_out: int = 0
     thread: int = 0
+    partners: str = ""
     children: list[TreeNode] = field(default_factory=list)
 
     def add(self, added: TreeNode) -> None:

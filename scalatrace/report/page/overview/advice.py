@@ -15,8 +15,9 @@ from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.page.histograms import MessageSizeBins
 from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
+from scalatrace.report.page.overview.partners import AwaitedPartner
 from scalatrace.report.page.overview.summary import PageSummary
-from scalatrace.report.page.overview.waits import AwaitedPartner, TimeBasis, waiting
+from scalatrace.report.page.overview.waits import TimeBasis, waiting
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
 from scalatrace.report.style import coarse, coarse_duration, duration, nbytes, number
