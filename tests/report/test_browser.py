@@ -33,6 +33,7 @@ from scalatrace.trace.values.vec import Vec
 from support.browser import Opened, missing, opened, started
 from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, late, times
+from support.lowered import on
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -307,20 +308,22 @@ def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path)
         box.press("Enter")
         box.press("Enter")
         assert view.text(detail).startswith(
-            "rank 2: Send; peer 3, 800 B; from 16 µs, 3 µs long; repetition 1 of"
+            "rank 2: Send; peer 3, 800 B; from 16 µs, 3 µs long; iteration 2 of 100,000; "
         )
         box.fill("")
         view.page.get_by_role("button", name="Show all", exact=True).click()
         canvas.hover(position={"x": 600, "y": 30})
-        assert view.text("#tooltip").startswith("rank 0: 99,999 iterations of 3 calls\neach 12 µs: ")
+        assert view.text("#tooltip").startswith(
+            "rank 0: iterations 2 to 100,000 of 100,000, 3 calls each\neach 12 µs: "
+        )
         assert "completion 25.0 %" in view.text("#tooltip")
         canvas.focus()
         for _ in range(15):
             view.page.keyboard.press("+")
         view.page.keyboard.press("ArrowRight")
         text = view.text(detail)
-        assert "of 99,999; ring.py:" in text
-        repetition = int(text.split("repetition ")[1].split(" of")[0].replace(",", ""))
+        assert "of 100,000; ring.py:" in text
+        repetition = int(text.split("iteration ")[1].split(" of")[0].replace(",", ""))
         assert 49_000 < repetition < 51_000
         starts = []
         for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
@@ -329,6 +332,74 @@ def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path)
         assert starts[1] == text
         assert len(set(starts)) == 3
         clean(view)
+
+
+DRAWN = """() => {
+  const view = timeLines[0];
+  const { drawn, from, to, first, last, data } = view;
+  return {...drawn, from, to, first, last, iteration: data.iteration_ns};
+}"""
+"""The messages that a time line draws, and its window, in ns."""
+
+
+def test_a_whole_iteration_is_shown_first(view_of: View, tmp_path: Path) -> None:
+    """40 sends and a barrier in an iteration, of which there are 2, 50 and 5,000."""
+    for steps in (2, 50, 5000):
+        b = Builder(2)
+        sends = [
+            b.event("Send", at=(f"a.py:{line}:f",), count=1, datatype=DOUBLE, tag=1,
+                    dest=To(Encoding.MODULO, Vec(1)), comm=Comm()) for line in range(40)
+        ]  # fmt: skip
+        trace = timed(b.of(b.loop(steps, *sends, b.event("Barrier", at=("a.py:99:f",), comm=Comm()))))
+        with view_of(made(tmp_path, trace)) as view:
+            shown = view.page.evaluate(DRAWN)
+            clean(view)
+        assert shown["iteration"] > 0
+        whole = shown["last"] - shown["first"]
+        if steps == 2:
+            assert (shown["from"], shown["to"]) == (shown["first"], shown["last"])
+        else:
+            assert shown["iteration"] <= shown["to"] - shown["from"] < min(whole, 4 * shown["iteration"])
+
+
+@pytest.mark.parametrize("steps", [40, 4000])
+def test_messages_to_calls_outside_of_the_window_are_drawn(view_of: View, tmp_path: Path, steps: int) -> None:
+    """Rank 1 receives all messages after rank 0 has sent them: no window has both ends."""
+    b = Builder(2)
+    given: dict[str, Any] = {"count": 1, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    sends = b.loop(on({0: steps}), b.event("Send", at=("a.py:1:f",), dest=1, **given))
+    waits = b.loop(on({1: steps}), b.event("Iprobe", at=("a.py:2:f",), source=0, tag=1, comm=Comm()))
+    receives = b.loop(on({1: steps}), b.event("Recv", at=("a.py:3:f",), source=0, **given))
+    with view_of(made(tmp_path, timed(b.of(sends, waits, receives)))) as view:
+        view.page.evaluate("() => { const v = timeLines[0]; v.from = 0; v.to = 40000; v.draw(); }")
+        drawn = view.page.evaluate(DRAWN)
+        assert drawn["arrows"] >= 8
+        assert drawn["ends"] == 0
+        clean(view)
+
+
+def test_messages_to_ranks_without_a_row_have_short_arrows(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(6), options=PageOptions(ranks=(2, 3)))) as view:
+        drawn = view.page.evaluate(DRAWN)
+        assert drawn["arrows"] == 10
+        assert drawn["ends"] == 20  # rank 2 receives from rank 1, rank 3 sends to rank 4
+        clean(view)
+
+
+def test_no_text_of_a_table_is_cut(view_of: View, tmp_path: Path) -> None:
+    """Cells with text are as large as their text, also of two traces side by side."""
+    for traces in ((ring(6),), (ring(4), ring(6))):
+        with view_of(made(tmp_path, *traces)) as view:
+            cut = view.page.evaluate(
+                "() => [...document.querySelectorAll('.row > span, td, tbody th')].filter((one) =>"
+                " one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+            )
+            assert cut == []
+            wide = view.page.evaluate(
+                "() => [...document.querySelectorAll('#costs .scroll, #program .scroll, #advice .scroll')]"
+                ".filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+            )
+            assert wide == []
 
 
 def test_ranks_of_a_large_run_stand_for_others(view_of: View, tmp_path: Path) -> None:
