@@ -8,11 +8,11 @@ import pytest
 
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
-from scalatrace.report.page.growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.waits import WaitRow
 from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
+from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
