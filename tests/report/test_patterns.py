@@ -11,15 +11,18 @@ import pytest
 
 from scalatrace.report.page.gather import gather
 from scalatrace.report.page.grid import find_grid, rank_grid
+from scalatrace.report.page.overview import partners
+from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.patterns import LoopPattern, Receives, loop_pattern, recognise
 from scalatrace.report.page.tree import leaves
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Sequence
+from scalatrace.trace.model.nodes import Sequence, node_numbers
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -290,7 +293,19 @@ def test_each_call_has_its_partners() -> None:
         b.event("Barrier", at=("a.py:35:halo",), comm=Comm()),
     )  # fmt: skip
     root = gather(b.of(b.loop(5, *calls)), "calls").tree.root
-    partners = [leaf.partners for leaf in leaves(root)]
-    assert partners == [
+    assert [leaf.partners for leaf in leaves(root)] == [
         "from own rank -1, +3", "to own rank -3, +1", "", "to rank 0", "from any rank (wildcard)", "",
     ]  # fmt: skip
+
+
+def test_partners_that_were_not_all_examined_are_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank 0 sends to each other rank in turn."""
+    b = Builder(8)
+    others = Groups([(RankList([0]), vec_of(tuple(range(1, 8))))])
+    send = b.event("Send", Groups([(RankList([0]), Vec(7))]), count=1, datatype=DOUBLE, tag=1,
+                   dest=To(Encoding.ABSOLUTE, others), comm=Comm())  # fmt: skip
+    trace = b.of(send)
+    numbers = node_numbers(trace.nodes)
+    assert message_partners(trace, {1}, numbers) == {1: "to 7 ranks from 1 to 7"}
+    monkeypatch.setattr(partners, "MAX_MESSAGE_CALLS", 3)
+    assert message_partners(trace, {1}, numbers) == {1: "to at least ranks 1, 2, 3"}

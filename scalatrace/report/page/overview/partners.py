@@ -6,7 +6,7 @@ Partners are those of the calls, and of the requests that a completion ends. Of 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
@@ -22,10 +22,11 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions
+from scalatrace.trace.query.counting import Classes, executions
 from scalatrace.trace.query.requests import ENDING, POLLING, ended
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.from_arrays import ranks_in
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = [
     "AwaitedPartner", "Partners", "awaited_partners", "collective_partner", "kind_of", "message_partners",
@@ -37,6 +38,9 @@ COMPLETING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome"})
 
 MAX_EXAMINED_RANKS, MAX_EXAMINED_CALLS = 16, 1 << 10
 """Ranks of a call site of which the partners are found, and different calls of each."""
+
+MAX_MESSAGE_CALLS = 1 << 7
+"""Different calls of a rank of which the partners are found for a list of all calls."""
 
 MAX_FOLLOWED = 1 << 17
 """Calls and iterations that are followed in all to find the requests that completions end."""
@@ -159,12 +163,12 @@ def awaited_partners(trace: Trace, wanted: set[int], numbers: dict[int, int]) ->
     """Return number of a node -> its partners."""
     result = {n: Partners() for n in wanted}
     completions: dict[int, set[int]] = {}
+    examine = _rank_sampler()
     for event, classes in executions(trace) if wanted else ():
         if (n := numbers[id(event)]) not in wanted or not classes:
             continue
-        everyone = np.sort(np.concatenate([ranks_in(these) for these, _ in classes]))
-        examined = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
-        result[n].complete = len(examined) == len(everyone)
+        examined, nranks = examine(classes)
+        result[n].complete = len(examined) == nranks
         if operation(trace.ops[event.op].name).base in ENDING:
             for rank in examined:
                 completions.setdefault(rank, set()).add(n)
@@ -187,6 +191,23 @@ def awaited_partners(trace: Trace, wanted: set[int], numbers: dict[int, int]) ->
             else:
                 result[n].leave_out()
     return result
+
+
+def _rank_sampler() -> Callable[[Classes], tuple[list[int], int]]:
+    """Return a function that gives the examined ranks of classes, and the number of all; it keeps results.
+
+    Most calls of a large trace are made by the same ranks.
+    """
+    known: dict[frozenset[RankList], tuple[list[int], int]] = {}
+
+    def examine(classes: Classes) -> tuple[list[int], int]:
+        key = frozenset(these for these, _ in classes)
+        if key not in known:
+            everyone = np.sort(np.concatenate([ranks_in(these) for these in key]))
+            known[key] = sampled(everyone, MAX_EXAMINED_RANKS).tolist(), len(everyone)
+        return known[key]
+
+    return examine
 
 
 def _add_calls(trace: Trace, event: Event, rank: int, times: int, partners: Partners) -> None:
@@ -225,6 +246,7 @@ def message_partners(trace: Trace, wanted: Collection[int], numbers: Mapping[int
         wanted: numbers of nodes; those that are no messages between two ranks are left out.
     """
     result: dict[int, str] = {}
+    examine = _rank_sampler()
     for event, classes in executions(trace) if wanted else ():
         number_of_node, row = numbers[id(event)], operation(trace.ops[event.op].name)
         if (
@@ -233,18 +255,24 @@ def message_partners(trace: Trace, wanted: Collection[int], numbers: Mapping[int
             or row.category not in MESSAGES | {Category.PERSISTENT}
         ):
             continue
-        everyone = np.sort(np.concatenate([ranks_in(these) for these, _ in classes]))
-        examined = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
+        examined, nranks = examine(classes)
         times = {rank: times for these, times in classes for rank in examined if rank in these}
         texts = []
         for word, flow in (("to", row.sends), ("from", row.recvs)):
             if flow is None:
                 continue
-            partners = Partners(complete=len(examined) == len(everyone))
-            for rank in examined if _knows_peer(trace, event) else ():
-                for call, _ in islice(distinct_calls(trace, event, rank, times[rank]), MAX_EXAMINED_CALLS):
+            partners = Partners(complete=len(examined) == nranks)
+            if not _knows_peer(trace, event):
+                partners.leave_out()
+                examined = []
+            for rank in examined:
+                counted = 0
+                for call, n in islice(distinct_calls(trace, event, rank, times[rank]), MAX_MESSAGE_CALLS):
+                    counted += n
                     if flow.peer in call:
                         partners.add_peer(rank, world_rank(call, call.raw(flow.peer)))
-            texts.append(f"{word} {partners.text(len(everyone))}")
+                if counted != times[rank]:
+                    partners.leave_out()
+            texts.append(f"{word} {partners.text(nranks)}")
         result[number_of_node] = "; ".join(texts)
     return result
