@@ -776,6 +776,9 @@ def test_charts_of_two_traces_have_common_axes(view_of: View, tmp_path: Path) ->
             of_left, of_right = axes(name)
             assert len(of_left) == 2
             assert of_left == of_right, name
+        colours = view.page.locator("#matrix .controls").all_inner_texts()
+        assert "colours: 8 kB to 800 kB, logarithmic" in colours[0]
+        assert colours[0] == colours[1]
         view.page.locator("#histograms .pane[data-trace='1']").get_by_label(
             "Height of the bars"
         ).select_option("total_ns")
