@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from scalatrace.report.costs.computation import computation_place
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.overview.computing import computing_of
@@ -414,3 +415,17 @@ def test_percentages_of_the_advice_have_one_base() -> None:
     section = shown[shown.index('<section id="advice"') : shown.index('<section id="costs"')]
     assert section.count("All percentages are parts of the run time") == 1
     assert "of all time" not in section
+
+
+def test_names_of_functions_are_short() -> None:
+    def place(function: str, callee: str) -> str:
+        stacks = [(f"/a.cpp:{line}:{callee}", f"/a.cpp:{10 * line}:{function}") for line in (1, 2)]
+        return computation_place(("Send", stacks[0]), ("Recv", stacks[1]))
+
+    assert place("main", "halo") == "in main() between a.cpp:10 (halo) and :20 (halo)"
+    wide = place("void Solver<std::vector<int>>::run(double)", "ns::Grid::halo")
+    assert wide == "in run() between a.cpp:10 (halo) and :20 (halo)"
+    assert place("ns::Solver::run(std::span<int>)", "<lambda>") == (
+        "in run() between a.cpp:10 (<lambda>) and :20 (<lambda>)"
+    )
+    assert place("<module>", "main").startswith("in <module> between a.cpp:10 (main)")

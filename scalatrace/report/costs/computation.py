@@ -5,6 +5,7 @@ A trace knows computation as the time between a call and the next one of its ran
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -21,6 +22,8 @@ __all__ = [
 
 SiteCall = tuple[str, Stack]
 """Operation and stack."""
+
+_TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 UNKNOWN = "lines not known"
 
@@ -110,10 +113,21 @@ def computation_place(first: SiteCall, last: SiteCall) -> str:
 
 def _function(frame: Frame) -> str:
     """Return the function of a frame as text: `main()`; of a module's own code, its name."""
-    name = frame.name.rpartition("::")[2] or frame.name
-    return name if name.startswith("<") or name.endswith(")") else f"{name}()"
+    name = _short_name(frame.name)
+    return name if name.startswith("<") else f"{name}()"
+
+
+def _short_name(function: str) -> str:
+    """Return a function without namespaces, classes and the arguments of templates and calls."""
+    if function.startswith("<"):  # a module, a lambda
+        return function
+    name, is_nested = function, True
+    while is_nested:
+        name, count = _TEMPLATE_ARGUMENTS.subn("", name)
+        is_nested = count > 0
+    return name.partition("(")[0].rpartition("::")[2] or function
 
 
 def _callee_of(way: Stack, at: int, op: str) -> str:
     """Return what a frame of a stack from the outermost one calls: a function, or the operation."""
-    return split_frame(way[at + 1]).name.rpartition("::")[2] if at + 1 < len(way) else op
+    return _short_name(split_frame(way[at + 1]).name) if at + 1 < len(way) else op
