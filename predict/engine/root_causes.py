@@ -15,19 +15,23 @@ of Wait States in Large-Scale Parallel Applications", call them delays, and divi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from heapq import nlargest
 
+import numpy as np
+
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, ScalatraceError
+from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.predict.engine.call_log import CallLog
+from scalatrace.predict.engine.serial_work import PathPiece, serial_work
 from scalatrace.predict.engine.simulate import Simulation, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.consistency.failed import repeatable
-from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["IDEAL", "MAX_CALLS", "IdealRun", "RootCause", "ideal_time_ns", "run_ideally"]
+__all__ = ["IDEAL", "MAX_CALLS", "ideal_time_ns", "run_ideally"]
 
 IDEAL = Platform(name="a network that takes no time", interface="unlimited", network=Network((Segment(),)))
 
@@ -41,44 +45,6 @@ MAX_STEPS = 1_500_000
 """Pieces on the ways back, in all; the longest waits are followed first."""
 
 _NS = 1e-3
-
-
-@dataclass(frozen=True)
-class RootCause:
-    """Computation for which ranks wait.
-
-    Attributes:
-        rank: that computes.
-        event: the call before which it computes.
-        waiting_ns: of other ranks, for this computation.
-        nranks: ranks that wait for it.
-    """
-
-    rank: int
-    event: Event
-    waiting_ns: float
-    nranks: int
-
-
-@dataclass(frozen=True)
-class IdealRun:
-    """A run on a network that takes no time.
-
-    Attributes:
-        time_ns: when the last rank ends.
-        waiting_ns: [nranks] time that each rank waits: in calls, and at its end for the last rank.
-        causes: those of most waiting first; (): the waits were not followed.
-        waiters: rank -> number of ranks that wait for it.
-        pairs: rank that waits, rank whose computation it waits for, ns; the largest MAX_PAIRS.
-        followed: part of the waiting whose causes were found, from 0 to 1.
-    """
-
-    time_ns: float
-    waiting_ns: tuple[float, ...]
-    causes: tuple[RootCause, ...] = ()
-    waiters: Mapping[int, int] = field(default_factory=dict)
-    pairs: tuple[tuple[int, int, float], ...] = ()
-    followed: float = 0.0
 
 
 def run_ideally(trace: Trace) -> IdealRun:
@@ -97,23 +63,40 @@ def run_ideally(trace: Trace) -> IdealRun:
     result = simulator.run(IDEAL, call_log=log)
     waiting = _waiting_ns(result)
     ways = _WaysBack(trace, log, result.last_rank)
-    waits_of: dict[tuple[int, int], dict[int, int]] = {}  # rank and node -> rank that waits -> ps
+    numbers = node_numbers(trace.nodes)
+    number_of = [numbers.get(id(node.event), 0) for node in simulator.program.nodes]
+    number_of.append(0)  # of -1: the start of a rank
+    waits_of: dict[_Computation, dict[int, int]] = {}  # rank and nodes -> rank that waits -> ps
     pairs: dict[tuple[int, int], int] = {}
-    for waiter, rank, node, ps in ways.follow():
-        waits = waits_of.setdefault((rank, node), {})
+    for waiter, computation, ps in ways.follow():
+        waits = waits_of.setdefault(computation, {})
         waits[waiter] = waits.get(waiter, 0) + ps
-        pairs[waiter, rank] = pairs.get((waiter, rank), 0) + ps
-    rows = []
-    for (rank, node), waits in waits_of.items():
-        event = simulator.program.nodes[node].event
-        assert isinstance(event, Event)
-        rows.append(RootCause(rank, event, sum(waits.values()) * _NS, len(waits)))
+        pairs[waiter, computation[0]] = pairs.get((waiter, computation[0]), 0) + ps
+    rows = [
+        RootCause(rank, number_of[after], number_of[node], sum(waits.values()) * _NS, len(waits))
+        for (rank, after, node), waits in waits_of.items()
+    ]
     rows.sort(key=lambda row: -row.waiting_ns)
     waiters = Counter(rank for _, rank in pairs)
     largest = nlargest(MAX_PAIRS, ((a, b, ps * _NS) for (a, b), ps in pairs.items()), key=lambda row: row[2])
     total = sum(waiting)
     followed = sum(row.waiting_ns for row in rows) / total if total else 1.0
-    return IdealRun(result.time_ns, waiting, tuple(rows), waiters, tuple(largest), min(followed, 1.0))
+    path = [
+        PathPiece(begin, end, rank, number_of[after], number_of[node])
+        for begin, end, (rank, after, node) in ways.longest_path(result.last_rank)
+    ]
+    serial = serial_work(path, _computing(log, trace.nprocs), trace.nprocs)
+    return IdealRun(result.time_ns, waiting, tuple(rows), waiters, tuple(largest), min(followed, 1.0), serial)
+
+
+def _computing(log: CallLog, nranks: int) -> Ints:
+    """Return [pieces, 2] beginning and end of each computation of all ranks, in ps."""
+    pieces = []
+    for rank in range(nranks):
+        times = log.of(rank)
+        between = np.column_stack((np.concatenate(([0], times[:, 1]))[: len(times)], times[:, 0]))
+        pieces.append(between[between[:, 1] > between[:, 0]])
+    return np.concatenate(pieces)
 
 
 def ideal_time_ns(trace: Trace) -> float | None:
@@ -155,6 +138,10 @@ def _waiting_ns(result: Simulation) -> tuple[float, ...]:
     return tuple((waiting_ps * _NS).tolist())
 
 
+_Computation = tuple[int, int, int]
+"""Rank, and the nodes of the calls after and before which it computes; -1: the start of the rank."""
+
+
 class _WaysBack:
     """The calls of all ranks, and the ways back from their waits. Times are in ps.
 
@@ -176,18 +163,25 @@ class _WaysBack:
             if begins[-1] < end:
                 causes[-1], origins[-1], causes_at[-1] = last_rank, last, end
 
-    def follow(self) -> Iterator[tuple[int, int, int, int]]:
-        """Yield the rank that waits, the rank that computes, the node before which it does, and how long."""
+    def follow(self) -> Iterator[tuple[int, _Computation, int]]:
+        """Yield the rank that waits, the computation that it waits for, and how long."""
         left = MAX_STEPS
         for _, rank, call in sorted(self._waits(), reverse=True):
             since = self._times[rank][0][call]
             _, causes, origins, causes_at = self._causes[rank]
-            for late, node, ps in self._way_back(causes[call], origins[call], causes_at[call], since):
+            for begin, end, computation in self._way_back(
+                causes[call], origins[call], causes_at[call], since
+            ):
                 left -= 1
-                if ps:
-                    yield rank, late, node, ps
+                if end > begin:
+                    yield rank, computation, end - begin
             if left <= 0:
                 return
+
+    def longest_path(self, last_rank: int) -> list[tuple[int, int, _Computation]]:
+        """Return beginning, end and computation of each piece of the way from the start to the end."""
+        call = len(self._times[last_rank][0]) - 1
+        return list(self._way_back(last_rank, call, self._times[last_rank][1][call], 0))[::-1]
 
     def _waits(self) -> Iterator[tuple[int, int, int]]:
         """Yield duration, rank and number of each call that waits for another rank."""
@@ -197,16 +191,21 @@ class _WaysBack:
                 if cause >= 0 and cause != rank and ends[call] > begins[call]:
                     yield ends[call] - begins[call], rank, call
 
-    def _way_back(self, rank: int, call: int, until: int, since: int) -> Iterator[tuple[int, int, int]]:
-        """Go back from a point in a call of a rank; yield rank, node and length of each piece, also of 0."""
+    def _way_back(
+        self, rank: int, call: int, until: int, since: int
+    ) -> Iterator[tuple[int, int, _Computation]]:
+        """Go back from a point in a call of a rank; yield beginning, end and computation of each piece.
+
+        Pieces may be empty.
+        """
         while until > since and call >= 0:
             begins, ends = self._times[rank]
             nodes, causes, origins, causes_at = self._causes[rank]
             # A call sends before it waits, so the way came into this rank in an earlier call.
             start = ends[call - 1] if call else 0
-            yield rank, nodes[call], max(until - max(start, since), 0)
+            yield max(start, since), until, (rank, nodes[call - 1] if call else -1, nodes[call])
             call, until = call - 1, start
             if call >= 0 and causes[call] >= 0:
                 after = max(causes_at[call], begins[call])
-                yield rank, nodes[call], max(until - max(after, since), 0)
+                yield max(after, since), until, (rank, nodes[call], nodes[call])
                 rank, call, until = causes[call], origins[call], causes_at[call]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scalatrace.extrap.timing.report import FittedMean
     from scalatrace.report.page.extrapolated import Fit, ModelFacts
     from scalatrace.report.page.gather import PageOptions
-    from scalatrace.report.page.growth import GrowthModel, SiteAtSizes
+    from scalatrace.report.scaling.extrapolated_growth import GrowthModel, SiteAtSizes
     from scalatrace.trace.model.symbolic import SymbolicTrace
 
 __all__ = ["instances", "with_model", "write_model_page"]
@@ -120,7 +120,7 @@ def instances(model: SymbolicTrace, trace: Trace) -> Iterator[Trace]:
 def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], GrowthModel]:
     """Return operation and call site -> model of the part that takes most time; `fits`: the longest first."""
     from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.page.growth import GrowthModel
+    from scalatrace.report.scaling.extrapolated_growth import GrowthModel
 
     site_models: dict[tuple[str, str], GrowthModel] = {}
     for fitted in fits:
@@ -182,7 +182,7 @@ def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
 def _at_sizes(model: SymbolicTrace, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
     from scalatrace.extrap.timing.site_times import site_times
     from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.page.growth import AtSize, SiteAtSizes
+    from scalatrace.report.scaling.extrapolated_growth import AtSize, SiteAtSizes
 
     for fitted in site_times(model, chosen):
         sizes = (

@@ -264,12 +264,12 @@ def predict(
     from scalatrace.cli.simulation import Simulated
     from scalatrace.report.costs.efficiency import Efficiency, rank_bins
     from scalatrace.report.page.predictions.simulated import PagePrediction
-    from scalatrace.report.page.tree import node_numbers
     from scalatrace.trace.consistency.failed import repeatable
+    from scalatrace.trace.model.nodes import node_numbers
 
     trace = repeatable(trace, keep_failed=True).without_phases
     simulated = Simulated(trace, platform)
-    numbers = node_numbers(trace)
+    numbers = node_numbers(trace.nodes)
     links = {
         "links": simulated.hottest_links(),
         "link_map": simulated.link_map(),

@@ -154,8 +154,10 @@ DIFFERENCES = CommandTable(
         TableColumn(
             "right_bytes_sent", "sent +", "bytes", "right trace", min_width=130, page_heading="sent B"
         ),
-        TableColumn("left_mpi_ns", "MPI time -", "ns", "in the calls, left trace", page_heading="MPI time A"),
-        TableColumn("right_mpi_ns", "MPI time +", "ns", "right trace", page_heading="MPI time B"),
+        TableColumn(
+            "left_mpi_ns", "MPI time -", "ns", "in calls of all ranks, left trace", page_heading="in MPI A"
+        ),
+        TableColumn("right_mpi_ns", "MPI time +", "ns", "right trace", page_heading="in MPI B"),
         TableColumn("time_ratio", "ratio", "ratio", "right_mpi_ns / left_mpi_ns, per rank"),
         TableColumn("left_compute_ns", None, "ns", "in the computation before the calls, left trace"),
         TableColumn("right_compute_ns", None, "ns", "right trace"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,9 @@ import scalatrace
 from scalatrace.cli.dispatch import main
 from scalatrace.launched import launcher_variables
 from scalatrace.report.costs.comparison import ComparisonReporter
-from scalatrace.report.costs.efficiency import EQUALLY, efficiency
+from scalatrace.report.costs.efficiency import EQUALLY, efficiency, run_time
 from scalatrace.report.costs.performance import PerformanceReporter
+from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.findings import DiffReporter
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.page.overview.summary import summary_of
@@ -32,6 +34,7 @@ from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 from support.drawing import drawn
+from support.late_ranks import late
 from support.mpis import Mpi
 from support.running import record
 
@@ -204,33 +207,48 @@ def test_a_slower_computation_comes_first() -> None:
     found = ComparisonReporter(heat(), heat(compute_ns=400, inside_ns=150), "site", True, 20)
     (row,) = found.computation()
     assert row == {
-        "operation": "Barrier", "call site": "heat.py:30:halo",
         "after operation": "Waitall", "after call site": "heat.py:39:halo",
         "left": {"compute_ns": 400}, "right": {"compute_ns": 1600},
-        "place": "heat.py:39 (Waitall) then 30 (Barrier) in halo", "time_ratio": 4.0,
+        "place": "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier)", "time_ratio": 4.0,
         "share_of_difference": 0.75,
     }  # fmt: skip
     shown = drawn(found)
     assert (
-        "computation heat.py:39 (Waitall) then 30 (Barrier) in halo 400 ns 1.6 µs 1.2 µs 4.00 75.0 %"
-        in " ".join(shown.split())
+        "computation in halo() from heat.py:39 (Waitall) to the next :30 (Barrier) "
+        "100 ns 400 ns 300 ns 4.00 75.0 %" in " ".join(shown.split())
     )
     assert shown.index("of difference") < shown.index("MPI time")
     assert [(row["time"], row["difference_ns"], row["share_of_difference"]) for row in found.times()] == [
-        ("computation", 1200, 0.75), ("in Barrier", 400, 0.25),
+        ("computation", 300, 0.75), ("in Barrier", 100, 0.25),
     ]  # fmt: skip
     assert found.sentence("a.st", "b.st") == (
-        "b.st is 400 ns slower (580 ns per rank, 180 ns before): 300 ns computation "
-        "heat.py:39 (Waitall) then 30 (Barrier) in halo; 100 ns in Barrier heat.py:30:halo."
+        "b.st is 400 ns slower (run time 580 ns, 180 ns before): 300 ns computation "
+        "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier); 100 ns in Barrier heat.py:30:halo."
     )
     backwards = ComparisonReporter(heat(compute_ns=400, inside_ns=150), heat(), "site", True, 20)
     assert backwards.sentence("b.st", "a.st").startswith(
-        "a.st is 400 ns faster (180 ns per rank, 580 ns before"
+        "a.st is 400 ns faster (run time 180 ns, 580 ns before): "
     )
     same = ComparisonReporter(heat(), heat(), "site", True, 20)
-    assert same.sentence("a", "b") == "b and a take the same time, 180 ns per rank."
+    assert same.sentence("a", "b") == "b and a take the same time, 180 ns."
     assert ComparisonReporter(heat(), heat(), "site", False, 20).sentence("a", "b") == ""
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
+
+
+def test_the_run_time_is_that_of_the_longest_rank() -> None:
+    """Its difference is that of the times as shown; what a mean rank takes longer is said beside it."""
+    before, after = late([0, 0, 16, 0], 30_000), late([0, 0, 32, 0], 30_000)
+    found = ComparisonReporter(before, after, "site", True, 20)
+    pattern = (
+        r"b is (\d+) µs slower \(run time (\d+) µs, (\d+) µs before\)[.] A mean rank takes the same time:"
+    )
+    numbers = re.match(pattern, found.sentence("a", "b"))
+    assert numbers, found.sentence("a", "b")
+    difference, run_b, run_a = map(int, numbers.groups())
+    assert difference == run_b - run_a
+    traces = [trace.without_phases for trace in (before, after)]
+    times = [run_time(trace, whole_time(trace), efficiency(trace)).ns for trace in traces]
+    assert [run_a, run_b] == [pytest.approx((ns or 0) / 1e3, rel=0.05) for ns in times]
 
 
 def test_totals_come_first() -> None:
@@ -242,8 +260,8 @@ def test_totals_come_first() -> None:
     lines = [" ".join(line.split()) for line in drawn(found).splitlines() if line.strip(" ─")]
     assert lines[0].startswith("+ is 400 ns slower")
     assert lines[1:5] == [
-        "time of all ranks - + ratio", "total 720 ns 2.32 µs 3.22", "in MPI 280 ns 680 ns 2.43",
-        "computation 440 ns 1.64 µs 3.73",
+        "time of a rank - + ratio", "total 180 ns 580 ns 3.22", "in MPI 70 ns 170 ns 2.43",
+        "computation 110 ns 410 ns 3.73",
     ]  # fmt: skip
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).total() is None
 
@@ -317,8 +335,8 @@ def test_a_narrow_terminal_gets_fewer_columns(
     out = Terminal()
     ComparisonReporter(left, right, "op", True, 20).render(console(out))
     assert [words for line in out.getvalue().splitlines() if (words := line.split())[:1] == ["Comm_split"]]
-    assert "8 µs" in out.getvalue()
-    assert "16 µs" in out.getvalue()
+    assert "2 µs" in out.getvalue()
+    assert "4 µs" in out.getvalue()
     note = out.getvalue().partition("more columns: ")[2]
     assert len(list(filter(None, note.strip().split(", ")))) == hidden
 
@@ -343,7 +361,7 @@ def test_diff_shows_a_table_then_the_events(tmp_path: Path, capsys: pytest.Captu
     status, shown = command(capsys, "diff", one, other)
     assert status == 1
     assert shown.startswith(f"- {one}\n+ {other}\n")
-    assert "time of all ranks" not in shown  # no times
+    assert "time of a rank" not in shown  # no times
     assert shown.index("calls -") < shown.index("ranks 0-3, event 1")
     assert [words for line in shown.splitlines() if (words := line.split())[:1] == ["Send"]] == [
         ["Send", "a.py:1:f", "12", "12", "96", "B", "192", "B", "-", "-", "-"]

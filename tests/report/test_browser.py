@@ -22,14 +22,18 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.scaling import scaling_of, scaling_page
-from scalatrace.report.page.tree import node_numbers
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
-from scalatrace.trace.model.nodes import PredStats, Sequence
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
 from support.browser import Opened, missing, opened, started
-from support.builder import Builder, Comm
+from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, late, times
+from support.lowered import on
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -194,6 +198,33 @@ def test_patterns(view_of: View, tmp_path: Path) -> None:
         assert "2-D, 4 neighbours" in view.text(".card")
     with view_of(made(tmp_path, ring(4))) as view:
         assert view.page.locator(".card[data-kind=ring]").count() == 1
+        rows = view.page.locator(".card[data-kind=ring] tbody tr").all_inner_texts()
+        assert [row.split("\t") for row in rows] == [
+            ["Irecv", "ring.py:3:turn", "0-3", "from own rank -1, +3", "40", "up to 800 B"],
+            ["Send", "ring.py:4:turn", "0-3", "to own rank -3, +1", "40", "800 B"],
+        ]
+        view.page.locator(".card[data-kind=ring] button.link").last.click()
+        assert "ring.py:4:turn" in view.text("#program .more-about")
+        clean(view)
+
+
+def test_drawings_of_patterns_have_the_real_directions(view_of: View, tmp_path: Path) -> None:
+    """A chain towards lower ranks, and one towards higher ones; 2 x 2 ranks, each with two neighbours."""
+    ends = []
+    for step in (-1, 1):
+        b = Builder(4)
+        ranks = RankList([0, 1, 2] if step > 0 else [1, 2, 3])
+        send = b.event("Send", Groups([(ranks, Vec(1))]), count=1, datatype=DOUBLE, tag=1,
+                       dest=To(Encoding.RELATIVE, Vec(step)), comm=Comm())  # fmt: skip
+        with view_of(made(tmp_path, b.of(b.loop(3, send)))) as view:
+            lines = view.page.locator(".card .glyph .link").all()
+            assert len(lines) == 2
+            ends.append({float(line.get_attribute("x2")) > float(line.get_attribute("x1")) for line in lines})
+            clean(view)
+    assert ends == [{False}, {True}]
+    with view_of(made(tmp_path, million_stencil(2))) as view:
+        assert view.page.locator(".card .glyph .node").count() == 4
+        assert view.page.locator(".card .glyph .link").count() == 8
 
 
 def test_cells_of_the_matrix_answer(view_of: View, tmp_path: Path) -> None:
@@ -277,20 +308,22 @@ def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path)
         box.press("Enter")
         box.press("Enter")
         assert view.text(detail).startswith(
-            "rank 2: Send; peer 3, 800 B; from 16 µs, 3 µs long; repetition 1 of"
+            "rank 2: Send; peer 3, 800 B; from 16 µs, 3 µs long; iteration 2 of 100,000; "
         )
         box.fill("")
         view.page.get_by_role("button", name="Show all", exact=True).click()
         canvas.hover(position={"x": 600, "y": 30})
-        assert view.text("#tooltip").startswith("rank 0: 99,999 iterations of 3 calls\neach 12 µs: ")
+        assert view.text("#tooltip").startswith(
+            "rank 0: iterations 2 to 100,000 of 100,000, 3 calls each\neach 12 µs: "
+        )
         assert "completion 25.0 %" in view.text("#tooltip")
         canvas.focus()
         for _ in range(15):
             view.page.keyboard.press("+")
         view.page.keyboard.press("ArrowRight")
         text = view.text(detail)
-        assert "of 99,999; ring.py:" in text
-        repetition = int(text.split("repetition ")[1].split(" of")[0].replace(",", ""))
+        assert "of 100,000; ring.py:" in text
+        repetition = int(text.split("iteration ")[1].split(" of")[0].replace(",", ""))
         assert 49_000 < repetition < 51_000
         starts = []
         for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
@@ -299,6 +332,74 @@ def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path)
         assert starts[1] == text
         assert len(set(starts)) == 3
         clean(view)
+
+
+DRAWN = """() => {
+  const view = timeLines[0];
+  const { drawn, from, to, first, last, data } = view;
+  return {...drawn, from, to, first, last, iteration: data.iteration_ns};
+}"""
+"""The messages that a time line draws, and its window, in ns."""
+
+
+def test_a_whole_iteration_is_shown_first(view_of: View, tmp_path: Path) -> None:
+    """40 sends and a barrier in an iteration, of which there are 2, 50 and 5,000."""
+    for steps in (2, 50, 5000):
+        b = Builder(2)
+        sends = [
+            b.event("Send", at=(f"a.py:{line}:f",), count=1, datatype=DOUBLE, tag=1,
+                    dest=To(Encoding.MODULO, Vec(1)), comm=Comm()) for line in range(40)
+        ]  # fmt: skip
+        trace = timed(b.of(b.loop(steps, *sends, b.event("Barrier", at=("a.py:99:f",), comm=Comm()))))
+        with view_of(made(tmp_path, trace)) as view:
+            shown = view.page.evaluate(DRAWN)
+            clean(view)
+        assert shown["iteration"] > 0
+        whole = shown["last"] - shown["first"]
+        if steps == 2:
+            assert (shown["from"], shown["to"]) == (shown["first"], shown["last"])
+        else:
+            assert shown["iteration"] <= shown["to"] - shown["from"] < min(whole, 4 * shown["iteration"])
+
+
+@pytest.mark.parametrize("steps", [40, 4000])
+def test_messages_to_calls_outside_of_the_window_are_drawn(view_of: View, tmp_path: Path, steps: int) -> None:
+    """Rank 1 receives all messages after rank 0 has sent them: no window has both ends."""
+    b = Builder(2)
+    given: dict[str, Any] = {"count": 1, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    sends = b.loop(on({0: steps}), b.event("Send", at=("a.py:1:f",), dest=1, **given))
+    waits = b.loop(on({1: steps}), b.event("Iprobe", at=("a.py:2:f",), source=0, tag=1, comm=Comm()))
+    receives = b.loop(on({1: steps}), b.event("Recv", at=("a.py:3:f",), source=0, **given))
+    with view_of(made(tmp_path, timed(b.of(sends, waits, receives)))) as view:
+        view.page.evaluate("() => { const v = timeLines[0]; v.from = 0; v.to = 40000; v.draw(); }")
+        drawn = view.page.evaluate(DRAWN)
+        assert drawn["arrows"] >= 8
+        assert drawn["ends"] == 0
+        clean(view)
+
+
+def test_messages_to_ranks_without_a_row_have_short_arrows(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(6), options=PageOptions(ranks=(2, 3)))) as view:
+        drawn = view.page.evaluate(DRAWN)
+        assert drawn["arrows"] == 10
+        assert drawn["ends"] == 20  # rank 2 receives from rank 1, rank 3 sends to rank 4
+        clean(view)
+
+
+def test_no_text_of_a_table_is_cut(view_of: View, tmp_path: Path) -> None:
+    """Cells with text are as large as their text, also of two traces side by side."""
+    for traces in ((ring(6),), (ring(4), ring(6))):
+        with view_of(made(tmp_path, *traces)) as view:
+            cut = view.page.evaluate(
+                "() => [...document.querySelectorAll('.row > span, td, tbody th')].filter((one) =>"
+                " one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+            )
+            assert cut == []
+            wide = view.page.evaluate(
+                "() => [...document.querySelectorAll('#costs .scroll, #program .scroll, #advice .scroll')]"
+                ".filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
+            )
+            assert wide == []
 
 
 def test_ranks_of_a_large_run_stand_for_others(view_of: View, tmp_path: Path) -> None:
@@ -588,7 +689,7 @@ def test_trees_of_equal_calls_hide_nothing(view_of: View, tmp_path: Path) -> Non
 
 def test_calls_with_one_site_have_callers(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, flat(2))) as view:
-        texts = view.page.locator(".tree .row:visible span:last-child").all_inner_texts()
+        texts = view.page.locator(".tree .row:visible span:last-child").all_text_contents()
         assert "sync.c:5 < main.c:1" in texts
         assert "sync.c:5 < main.c:2" in texts
         clean(view)
@@ -609,7 +710,7 @@ def test_bins_of_message_sizes_are_powers_of_two(view_of: View, tmp_path: Path) 
 def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_path: Path) -> None:
     trace = ring(4)
     trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
-    numbers = node_numbers(trace).values()
+    numbers = node_numbers(trace.nodes).values()
     times = {"compute_ns": 800.0, "transfer_ns": 100.0, "waiting_ns": 100.0, "path_compute_ns": 0.0}
     ranks = tuple(RankBin(rank, rank, (5000.0,) * 3, (7000.0,) * 3) for rank in range(4))
     prediction = replace(predicted(), nodes=dict.fromkeys(numbers, times), ranks=ranks)
@@ -653,4 +754,39 @@ def test_runs_on_several_numbers_of_ranks(view_of: View, tmp_path: Path) -> None
         assert view.text("#tooltip").startswith("4 ranks")
         assert view.page.locator("#growth figure").count() == 2
         assert "256 ranks" in view.text("#beyond table")
+        clean(view)
+
+
+def test_charts_of_two_traces_have_common_axes(view_of: View, tmp_path: Path) -> None:
+    """One trace has larger messages and longer times: bars of equal numbers are equally high."""
+    left, right = ring(4, nbytes=800), timed(ring(4, nbytes=80_000), 7)
+    with view_of(made(tmp_path, left, right)) as view:
+        charts = "#histograms .pane[data-trace='{}'] .{} svg"
+
+        def axes(view_name: str) -> list[list[list[str]]]:
+            return [
+                [
+                    chart.locator("text").all_text_contents()
+                    for chart in view.page.locator(charts.format(i, view_name)).all()
+                ]
+                for i in range(2)
+            ]
+
+        for name in ("size-view", "delta-view"):
+            of_left, of_right = axes(name)
+            assert len(of_left) == 2
+            assert of_left == of_right, name
+        colours = view.page.locator("#matrix .controls").all_inner_texts()
+        assert "colours: 8 kB to 800 kB, logarithmic" in colours[0]
+        assert colours[0] == colours[1]
+        view.page.locator("#histograms .pane[data-trace='1']").get_by_label(
+            "Height of the bars"
+        ).select_option("total_ns")
+        of_left, of_right = axes("delta-view")
+        assert of_left != of_right  # calls and times
+        view.page.locator("#histograms .pane[data-trace='0']").get_by_label(
+            "Height of the bars"
+        ).select_option("total_ns")
+        of_left, of_right = axes("delta-view")
+        assert of_left == of_right
         clean(view)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from scalatrace import Trace
@@ -10,6 +13,15 @@ from scalatrace.predict.engine import root_causes
 from scalatrace.report.costs.efficiency import time_parts
 from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.page import page
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import PredStats
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.tables import RecordedStat
+from scalatrace.trace.model.trace_tables import START
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import Vec
+from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import late
 
 
@@ -21,7 +33,10 @@ def test_a_late_rank_is_named_in_the_first_sentence() -> None:
     aggregates = gathered(late([0, 0, 16, 0], 30_000))
     causes = aggregates.causes
     assert causes is not None
-    assert "Ranks wait mostly for rank 2 (100 %): its computation before Barrier a.py:7:f." in causes.sentence
+    assert (
+        "Ranks wait mostly for rank 2 (100 % of the waiting): "
+        "its computation in f() from a.py:7 (Barrier) to the next call there." in causes.sentence
+    )
     (first,) = causes.late
     assert (first.rank, first.nwaiting) == (2, 3)
     assert first.caused_ns == pytest.approx(sum(ns for _, ns, _ in causes.by_rank))
@@ -94,3 +109,58 @@ def test_several_threads_have_no_parts() -> None:
     trace = late([0, 0, 16, 0], 30_000)
     trace.meta["threads"] = "2"
     assert gathered(trace).causes is None
+
+
+def in_turn(steps: int = 10) -> Trace:
+    """Four ranks: each receives, computes 8,000 ns in `stage`, and sends on; a barrier ends each step."""
+    b = Builder(4)
+    main, work = "/a.py:9:main", "/a.py:{}:stage".format
+    given: dict[str, Any] = {"count": 1, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    receive = b.event("Recv", Groups([(RankList([1, 2, 3]), Vec(1))]), at=(work(3), main),
+                      source=To(Encoding.RELATIVE, Vec(-1)), **given)  # fmt: skip
+    send = b.event("Send", Groups([(RankList([0, 1, 2]), Vec(1))]), at=(work(5), main),
+                   dest=To(Encoding.RELATIVE, Vec(1)), **given)  # fmt: skip
+    barrier = b.event("Barrier", at=("/a.py:12:main",), comm=Comm())
+    trace = b.of(b.loop(steps, receive, send, barrier))
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
+    trace.preds = [START, *((event.op, event.signature) for event in (receive, send, barrier))]
+    (receive, send, barrier), n = trace.leaves(), steps - 1
+
+    def stats(*rows: tuple[int, int, int, int]) -> tuple[PredStats, ...]:
+        """Call before it, calls, computation and time in it."""
+        return tuple(PredStats(pred, tuple(of(count, ns) for ns in times)) for pred, count, *times in rows)
+
+    def of(count: int, ns: int) -> Histogram:
+        return Histogram(count, ns, ns, ns, 0)
+
+    timed = (
+        replace(receive, stats=stats((0, 3, 10, 16_000), (3, 3 * n, 10, 16_000))),
+        replace(send, stats=stats((0, 1, 8000, 10), (3, n, 8000, 10), (1, 2 * steps, 8000, 10))),
+        replace(barrier, stats=stats((1, steps, 8000, 10), (2, 3 * steps, 10, 15_990))),
+    )
+    trace.nodes = [replace(trace.nodes[0], nodes=timed)]
+    trace.__dict__.pop("pred_index", None)
+    trace.__dict__.pop("stat_index", None)
+    return trace
+
+
+def test_ranks_that_run_one_after_another_are_said_first() -> None:
+    aggregates = gathered(in_turn())
+    causes = aggregates.causes
+    assert causes is not None
+    serial = causes.serial
+    assert serial is not None
+    assert serial.share > 0.9
+    assert serial.place == "in stage() between a.py:3 (Recv) and :5 (Send)"
+    assert serial.ranks == "0, 1, 2, 3"
+    assert causes.why.startswith("Ranks run one after another for ")
+    assert causes.why in page([aggregates])
+    entry = next(entry for entry in aggregates.advice if entry.kind == "serialisation")
+    assert entry.share == pytest.approx(serial.lost_ns / (aggregates.summary.run_time_ns or 0))
+    assert ("mostly", serial.place) in entry.numbers
+    assert entry.node == serial.node > 0
+    for equal in (late([0, 0, 16, 0], 30_000), late([0, 0, 0, 0], 2000)):
+        others = gathered(equal)
+        assert others.causes is not None
+        assert others.causes.serial is None
+        assert "serialisation" not in {entry.kind for entry in others.advice}

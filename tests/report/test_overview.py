@@ -6,19 +6,22 @@ from dataclasses import replace
 
 import pytest
 
+from scalatrace.report.costs.computation import computation_place
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
-from scalatrace.report.page.growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.waits import WaitRow
-from scalatrace.report.page.tree import TreeNode, node_numbers
+from scalatrace.report.page.page import page
+from scalatrace.report.page.tree import TreeNode
+from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Node, Sequence
+from scalatrace.trace.model.nodes import Node, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm
+from support.late_ranks import late
 from support.reported import million_stencil, recorded, ring, timed
 
 GIVEN = {"count": 8, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
@@ -343,18 +346,18 @@ def test_computation_is_that_between_two_calls() -> None:
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
     rows = {row.after: row for row in gather(trace, "c").computing}
     assert rows.keys() == {("Barrier", "/b/wait.f90:3:sync")}  # what is before it is start-up
-    first = {row.after: row for row in computing_of(trace, node_numbers(trace))}["the start", ""]
-    assert first.place == "the start of the program, before main.f90:10:run"
+    first = {row.after: row for row in computing_of(trace, node_numbers(trace.nodes))}["the start", ""]
+    assert first.place == "from the start of the program to main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000
-    assert kernel.place == "main.f90:10 (sync) to 20 (left) in run"
+    assert kernel.place == "in run() between main.f90:10 (sync) and :20 (left)"
     assert {site for _, site in kernel.before} == {"/b/halo.f90:7:left", "/b/halo.f90:9:right"}
 
 
 def test_computation_from_one_call_to_the_same_call() -> None:
     b = Builder(2)
     trace = timed(b.of(b.loop(5, b.event("Barrier", at=("/b/a.py:3:step", "/b/a.py:9:main"), comm=Comm()))))
-    assert "a.py:3 in step, until the next call there" in {
+    assert "in step() or its caller main(), from a.py:3 (Barrier) to the next call there" in {
         row.place for row in gather(trace, "loop").computing
     }
 
@@ -366,7 +369,9 @@ def test_calls_on_one_line_are_no_loop() -> None:
     barrier, rank = trace.leaves()
     after = trace.preds.index((barrier.op, barrier.signature))
     trace.nodes = [replace(barrier, stats=(barrier.stats[0],)), replace(rank, stats=(rank.stats[after],))]
-    assert [row.place for row in gather(trace, "line").computing][1] == "a.py:5 in step"
+    assert [row.place for row in gather(trace, "line").computing][
+        1
+    ] == "in step() at a.py:5, between Barrier and Comm_rank"
 
 
 def test_calls_that_come_next_are_counted() -> None:
@@ -394,3 +399,33 @@ def test_rising_computation_is_noted() -> None:
     other = provenance_of(trace, {}, replace(facts, parameters={2: "n = 1", 4: "n = 2", 0: "n = 8"}))
     assert other is not None
     assert other.notes == ()
+
+
+def test_percentages_of_the_advice_have_one_base() -> None:
+    """Each is a part of the run time, of which the page speaks once."""
+    trace = late([0, 0, 16, 0], 30_000)
+    aggregates = gather(trace, "late")
+    run_ns = aggregates.summary.run_time_ns
+    assert run_ns is not None
+    assert aggregates.basis.whole_ns == pytest.approx(run_ns * 4)
+    entry = next(entry for entry in aggregates.advice if entry.kind == "computation")
+    assert entry.share == pytest.approx(aggregates.computing[0].compute_ns / 4 / run_ns)
+    assert not any("%" in value for entry in aggregates.advice for _, value in entry.numbers)
+    shown = page([aggregates])
+    section = shown[shown.index('<section id="advice"') : shown.index('<section id="costs"')]
+    assert section.count("All percentages are parts of the run time") == 1
+    assert "of all time" not in section
+
+
+def test_names_of_functions_are_short() -> None:
+    def place(function: str, callee: str) -> str:
+        stacks = [(f"/a.cpp:{line}:{callee}", f"/a.cpp:{10 * line}:{function}") for line in (1, 2)]
+        return computation_place(("Send", stacks[0]), ("Recv", stacks[1]))
+
+    assert place("main", "halo") == "in main() between a.cpp:10 (halo) and :20 (halo)"
+    wide = place("void Solver<std::vector<int>>::run(double)", "ns::Grid::halo")
+    assert wide == "in run() between a.cpp:10 (halo) and :20 (halo)"
+    assert place("ns::Solver::run(std::span<int>)", "<lambda>") == (
+        "in run() between a.cpp:10 (<lambda>) and :20 (<lambda>)"
+    )
+    assert place("<module>", "main").startswith("in <module> between a.cpp:10 (main)")

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import isqrt, prod
+from typing import Any
 
 import numpy as np
 import pytest
 
+from scalatrace.report.page.gather import gather
 from scalatrace.report.page.grid import find_grid, rank_grid
+from scalatrace.report.page.overview import partners
+from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.patterns import LoopPattern, Receives, loop_pattern, recognise
+from scalatrace.report.page.tree import leaves
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Sequence
+from scalatrace.trace.model.nodes import Sequence, node_numbers
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -254,3 +260,52 @@ def test_many_groups_share_the_last_colour() -> None:
     assert sum(group.count for group in drawn.groups) == 100
     assert len(drawn.cells) <= 48
     assert not drawn.exact
+
+
+def test_the_directions_of_a_pattern_are_those_of_its_messages() -> None:
+    """A halo in one direction, and sweeps from opposite corners, have other drawings."""
+    trace = million_stencil(4)
+    pattern = next(node.pattern for node in gather(trace, "halo").tree.root.children if node.pattern)
+    assert pattern is not None
+    assert (pattern.vectors, pattern.sides) == (((-1, 0), (0, -1), (0, 1), (1, 0)), (4, 4))
+    ways = {-1: ((-1,),), 1: ((1,),)}
+    for step, vectors in ways.items():
+        b = Builder(4)
+        ranks = RankList([0, 1, 2] if step > 0 else [1, 2, 3])
+        send = b.event("Send", Groups([(ranks, Vec(1))]), count=1, datatype=DOUBLE, tag=1,
+                       dest=To(Encoding.RELATIVE, Vec(step)), comm=Comm())  # fmt: skip
+        (loop,) = gather(b.of(b.loop(3, send)), "chain").tree.root.children
+        assert loop.pattern is not None
+        assert loop.pattern.vectors == vectors
+
+
+def test_each_call_has_its_partners() -> None:
+    """Who sends to whom in each call of a loop: distances, one rank, or any rank."""
+    b = Builder(4)
+    given: dict[str, Any] = {"count": 2, "datatype": DOUBLE, "comm": Comm()}
+    workers, master = Groups([(RankList([1, 2, 3]), Vec(1))]), Groups([(RankList([0]), Vec(3))])
+    calls = (
+        b.event("Irecv", at=("a.py:30:halo",), source=To(Encoding.MODULO, Vec(-1)), tag=1, **given),
+        b.event("Send", at=("a.py:31:halo",), dest=To(Encoding.MODULO, Vec(1)), tag=1, **given),
+        b.event("Wait", at=("a.py:32:halo",), request=0),
+        b.event("Send", workers, at=("a.py:33:tell",), dest=0, tag=2, **given),
+        b.event("Recv", master, at=("a.py:34:hear",), source=ANY_SOURCE, tag=2, **given),
+        b.event("Barrier", at=("a.py:35:halo",), comm=Comm()),
+    )  # fmt: skip
+    root = gather(b.of(b.loop(5, *calls)), "calls").tree.root
+    assert [leaf.partners for leaf in leaves(root)] == [
+        "from own rank -1, +3", "to own rank -3, +1", "", "to rank 0", "from any rank (wildcard)", "",
+    ]  # fmt: skip
+
+
+def test_partners_that_were_not_all_examined_are_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rank 0 sends to each other rank in turn."""
+    b = Builder(8)
+    others = Groups([(RankList([0]), vec_of(tuple(range(1, 8))))])
+    send = b.event("Send", Groups([(RankList([0]), Vec(7))]), count=1, datatype=DOUBLE, tag=1,
+                   dest=To(Encoding.ABSOLUTE, others), comm=Comm())  # fmt: skip
+    trace = b.of(send)
+    numbers = node_numbers(trace.nodes)
+    assert message_partners(trace, {1}, numbers) == {1: "to 7 ranks from 1 to 7"}
+    monkeypatch.setattr(partners, "MAX_MESSAGE_CALLS", 3)
+    assert message_partners(trace, {1}, numbers) == {1: "to at least ranks 1, 2, 3"}

@@ -12,7 +12,7 @@ from scalatrace import Trace, save
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.page.scaling import scaling_of, scaling_page
-from scalatrace.report.scaling.growth import IN_MPI
+from scalatrace.report.scaling.recorded_growth import IN_MPI
 from scalatrace.report.scaling.runs import efficiency_rows, kind_of_scaling
 from scalatrace.trace.model.nodes import PredStats
 from scalatrace.trace.model.tables import RecordedStat

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.predict.platform import read_platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.report.costs.durations import CallTimes, Durations
-from scalatrace.report.costs.efficiency import Efficiency
+from scalatrace.report.costs.efficiency import Efficiency, TraceTimes, times_of
+from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.timeline import lines as timeline
-from scalatrace.report.page.timeline import ranks
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import (
@@ -264,7 +265,7 @@ def test_chosen_ranks() -> None:
     trace = million_stencil()
     messages = messages_of(trace, Budget())
     grid, _ = find_grid(trace, messages)
-    chosen = choose_ranks(trace, messages, grid)
+    chosen = choose_ranks(trace, messages, grid, partial(times_of, trace))
     middle, side = 512 * 1024 + 512, 1024
     assert {middle, middle + 1, middle - 1, middle + side, middle - side} <= set(chosen.ranks)
     assert {0, side - 1, side * (side - 1), side * side - 1} <= set(chosen.ranks)  # the corners
@@ -276,17 +277,19 @@ def test_chosen_ranks() -> None:
         "The ranks are 524,800, in the middle of the grid and the nearest partners, one rank of each other "
         "class of ranks with equal calls."
     )
-    assert choose_ranks(ring(4), [], find_grid(ring(4), [])[0]) == ChosenRanks((0, 1, 2, 3))
+    assert choose_ranks(ring(4), [], find_grid(ring(4), [])[0], partial(times_of, ring(4))) == ChosenRanks(
+        (0, 1, 2, 3)
+    )
 
 
-def test_ranks_that_compute_most_and_least_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_that_compute_most_and_least_are_shown() -> None:
     trace = ring(40)
     compute_ns = np.full(40, 100.0)
     compute_ns[17], compute_ns[33] = 200.0, 50.0
     times = Efficiency(tuple(range(40)), compute_ns, np.ones(40))
     messages = messages_of(trace, Budget())
-    monkeypatch.setattr(ranks, "efficiency", lambda _: times)
-    chosen = choose_ranks(trace, messages, find_grid(trace, messages)[0])
+    known = TraceTimes(whole_time(trace), times)
+    chosen = choose_ranks(trace, messages, find_grid(trace, messages)[0], lambda: known)
     assert {17, 33} <= set(chosen.ranks)
     assert "those that compute most and least" in chosen.text
 
@@ -389,7 +392,7 @@ def test_partners_that_each_rank_has_alone_form_no_classes() -> None:
     to = Groups([(RankList([rank]), Vec(partner)) for rank, partner in enumerate(partners)])
     trace = timed(b.of(b.event("Isend", dest=to, count=1, datatype=DOUBLE, tag=1, comm=Comm())))
     messages = messages_of(trace, Budget())
-    assert choose_ranks(trace, messages, find_grid(trace, messages)[0]).alike == ()
+    assert choose_ranks(trace, messages, find_grid(trace, messages)[0], partial(times_of, trace)).alike == ()
 
 
 def exchanged() -> tuple[dict[str, Any], To]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scalatrace import Trace
-from scalatrace.report.scaling.growth import COMPUTATION, IN_MPI
+from scalatrace.report.scaling.recorded_growth import COMPUTATION, IN_MPI
 from scalatrace.report.scaling.runs import ScalingRun
 from scalatrace.trace.model.nodes import PredStats
 from scalatrace.trace.model.tables import RecordedStat

@@ -13,19 +13,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from scalatrace.report.costs.computation import UNKNOWN, SiteCall, between, computation_between
+from scalatrace.report.costs.computation import UNKNOWN, SiteCall, computation_after, computation_place
 from scalatrace.report.costs.rows import JOIN, CostRow, by_node, site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
 from scalatrace.trace.model.trace import Trace
 
 __all__ = [
+    "COMPUTATION",
     "COMPUTATION_KEYS",
     "CallPair",
     "Compared",
     "ComparedRanks",
-    "ComputationPair",
     "Key",
+    "TimeDifference",
     "compare",
     "moved_sites",
     "site_text",
@@ -35,10 +36,13 @@ Key = tuple[str, ...]
 T = TypeVar("T")
 
 COMPUTATION_KEYS: dict[str, tuple[str, ...]] = {
-    "op": ("operation", "after operation"),
-    "site": ("operation", "call site", "after operation", "after call site"),
+    "op": ("after operation",),
+    "site": ("after operation", "after call site"),
 }
-"""Names of the parts of a computation's key: the call that ends it, and the call before that."""
+"""Names of the parts of a computation's key: the call before it."""
+
+COMPUTATION = "computation"
+"""What a computation is called in the tables; times of calls are `in Send`."""
 
 
 class ComparedRanks(NamedTuple):
@@ -91,16 +95,18 @@ class CallPair:
 
 
 @dataclass(frozen=True, slots=True)
-class ComputationPair:
-    """The computation between two calls in both traces.
+class TimeDifference:
+    """The time of the computation after a call, or in the calls of a call site, in both traces.
 
     Attributes:
-        left_key, right_key: as COMPUTATION_KEYS names them; they differ where files or lines changed.
-        place: its lines, else both calls.
+        kind: COMPUTATION, or "in" and the operation.
+        left_key, right_key: as COMPUTATION_KEYS or KEYS name them; they differ where files or lines changed.
+        place: function and lines of a computation, or the call site.
         left_ns, right_ns: of all ranks; None where one trace has none.
         share: its part of all differences of times, between 0 and 1.
     """
 
+    kind: str
     left_key: Key
     right_key: Key
     place: str
@@ -111,16 +117,30 @@ class ComputationPair:
 
     @property
     def ratio(self) -> float | None:
-        """Computation per rank of the right trace over that of the left one."""
+        """Time per rank of the right trace over that of the left one."""
         return _ratio(self.left_ns, self.right_ns, self.ranks)
 
     @property
+    def rank_ns(self) -> tuple[float, float]:
+        """Means of a rank in both traces."""
+        return (self.left_ns or 0.0) / self.ranks.left, (self.right_ns or 0.0) / self.ranks.right
+
+    @property
     def difference_ns(self) -> float:
-        """How much longer or shorter it is per rank."""
-        return _difference(self.left_ns, self.right_ns, self.ranks)
+        """How much longer (above 0) or shorter a mean rank of the right trace takes."""
+        left, right = self.rank_ns
+        return right - left
+
+    def row(self) -> dict[str, Any]:
+        """Return the columns of TIME_DIFFERENCES; times are means of a rank."""
+        left, right = self.rank_ns
+        return {
+            "time": self.kind, "place": self.place, "left_ns": left, "right_ns": right,
+            "difference_ns": self.difference_ns, "time_ratio": self.ratio, "share_of_difference": self.share,
+        }  # fmt: skip
 
     def plain(self, by: str) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return a computation as plain data; times are those of all ranks."""
         facts: dict[str, Any] = dict(zip(COMPUTATION_KEYS[by], self.left_key, strict=True))
         for side, ns in (("left", self.left_ns), ("right", self.right_ns)):
             facts[side] = {"compute_ns": None if ns is None else round(ns)}
@@ -134,13 +154,13 @@ class Compared:
     Attributes:
         calls: rows that differ, the largest differences first.
         equal: number of rows that do not.
-        computation: computation that differs, likewise; empty if times are not compared.
+        times: computation and times in calls that differ, likewise; empty if times are not compared.
     """
 
     ranks: ComparedRanks
     calls: list[CallPair]
     equal: int
-    computation: list[ComputationPair]
+    times: list[TimeDifference]
 
 
 def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
@@ -158,9 +178,8 @@ def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
     ]
     different = [pair for pair in pairs if pair.differs(timed)]
     different.sort(key=lambda pair: pair.weight, reverse=True)
-    computation = _computation(left, right, by, ranks, moved) if timed else []
-    total_weight = sum(pair.weight[0] for pair in pairs) + sum(pair.difference_ns for pair in computation)
-    return Compared(ranks, different, len(pairs) - len(different), _with_shares(computation, total_weight))
+    times = [*_computation(left, right, by, ranks, moved), *_times_in(pairs, by)] if timed else []
+    return Compared(ranks, different, len(pairs) - len(different), _with_shares(times))
 
 
 def site_text(left: str, right: str) -> str:
@@ -230,24 +249,40 @@ def _frame(key: Key) -> Frame:
 
 def _computation(
     left: Trace, right: Trace, by: str, ranks: ComparedRanks, moved: Mapping[Key, Key]
-) -> list[ComputationPair]:
-    """Return all pairs of computations; their shares are not known yet."""
+) -> Iterator[TimeDifference]:
+    """Yield all computations of both traces; their shares are not known yet."""
     places: dict[Key, str] = {}
-    a, b = (_times(trace, by, places) for trace in (left, right))
-    return [
-        ComputationPair(left_key, right_key, places[left_key if x is not None else right_key], x, y, ranks)
-        for left_key, right_key, x, y in _join_rows(a, b, moved)
-    ]
+    a, b = (_computation_times(trace, by, places) for trace in (left, right))
+    for left_key, right_key, x, y in _join_rows(a, b, moved):
+        place = places[left_key if x is not None else right_key]
+        yield TimeDifference(COMPUTATION, left_key, right_key, place, x, y, ranks)
 
 
-def _times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
-    """Return the computation of each key in ns of all ranks, and note the place of each in `places`."""
+def _times_in(pairs: Iterable[CallPair], by: str) -> Iterator[TimeDifference]:
+    """Yield the times in calls."""
+    for pair in pairs:
+        place = site_text(pair.left_key[1], pair.right_key[1]) if by == "site" else ""
+        yield TimeDifference(
+            f"in {pair.left_key[0]}", pair.left_key, pair.right_key, place, pair.left.comm_ns,
+            pair.right.comm_ns, pair.ranks,
+        )  # fmt: skip
+
+
+def _computation_times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
+    """Return the computation of each key in ns of all ranks, and note the place of each in `places`.
+
+    A place is that of the longest computation of its key.
+    """
     times: dict[Key, float] = {}
-    for (first, last), ns in computation_between(trace.without_phases).items():
-        key = (last[0], first[0]) if by == "op" else (*_call_key(last), *_call_key(first))
-        times[key] = times.get(key, 0.0) + ns
-        if key not in places:
-            places[key] = f"{first[0]} to {last[0]}" if by == "op" else _place(first, last)
+    longest: dict[Key, tuple[float, SiteCall, SiteCall]] = {}
+    for first, following in computation_after(trace.without_phases).items():
+        key = first[:1] if by == "op" else _call_key(first)
+        times[key] = times.get(key, 0.0) + sum(following.values())
+        last = max(following, key=lambda call: following[call])
+        if key not in longest or following[last] > longest[key][0]:
+            longest[key] = following[last], first, last
+    for key, (_, first, last) in longest.items():
+        places.setdefault(key, f"after {first[0]}" if by == "op" else _place(first, last))
     return times
 
 
@@ -256,15 +291,17 @@ def _call_key(call: SiteCall) -> Key:
 
 
 def _place(first: SiteCall, last: SiteCall) -> str:
-    place = between(first, last)
+    place = computation_place(first, last)
     if place != UNKNOWN:
         return place
     sites = (f"{op} {short_site(site)}" for op, site in map(_call_key, (first, last)))
     return " to ".join(sites)
 
 
-def _with_shares(computation: list[ComputationPair], whole_ns: float) -> list[ComputationPair]:
-    """Return the computation that differs, with its shares, the largest first."""
-    different = [pair for pair in computation if pair.difference_ns]
-    different.sort(key=lambda pair: -pair.difference_ns)
-    return [replace(pair, share=pair.difference_ns / whole_ns) for pair in different]
+def _with_shares(times: list[TimeDifference]) -> list[TimeDifference]:
+    """Return the times that differ, with their shares, the largest first."""
+    different = sorted(
+        (each for each in times if each.difference_ns), key=lambda each: -abs(each.difference_ns)
+    )
+    whole_ns = sum(abs(each.difference_ns) for each in different)
+    return [replace(each, share=abs(each.difference_ns) / whole_ns) for each in different]

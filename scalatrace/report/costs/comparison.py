@@ -17,11 +17,20 @@ from scalatrace.report.columns import (
     TOTALS,
     WHOLE_TIMES,
 )
-from scalatrace.report.costs.compared import CallPair, Compared, ComparedRanks, compare, site_text
+from scalatrace.report.costs.compared import (
+    COMPUTATION,
+    CallPair,
+    Compared,
+    ComparedRanks,
+    compare,
+    site_text,
+)
+from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.rows import KEYS, CostRow, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
+    coarse,
     coarse_duration,
     fit_columns,
     more_columns,
@@ -39,8 +48,6 @@ MAX_EQUAL = 0.01
 MAX_CAUSES, MIN_NAMED_SHARE = 3, 0.8
 """Differences that the sentence names, and the part of the whole one from which on these are enough."""
 
-COMPUTATION = "computation"
-
 __all__ = ["ComparisonReporter", "flat_sides"]
 
 
@@ -57,7 +64,12 @@ class ComparisonReporter:
         self.by, self.timed, self.limit = by, timed, limit
         self.table = DIFFERENCES if by == "site" else DIFFERENCES.without("call site")
         self.note = ""
-        self.totals = [whole_time(trace.without_phases) for trace in (left, right)]
+        traces = left.without_phases, right.without_phases
+        self.totals = [whole_time(trace) for trace in traces]
+        self.run_times_ns = [
+            run_time(trace, total, efficiency(trace, total)).ns
+            for trace, total in zip(traces, self.totals, strict=True)
+        ]
         self.shared_cores = any(oversubscription_note(trace.meta) for trace in (left, right))
         self.compared = Compared(ComparedRanks(len(left.ranks), len(right.ranks)), [], 0, [])
         try:
@@ -85,7 +97,8 @@ class ComparisonReporter:
 
     def computation(self) -> list[dict[str, Any]]:
         """Return the computation between two calls that differs as plain data."""
-        return [pair.plain(self.by) for pair in self.compared.computation]
+        times = self.compared.times
+        return [each.plain(self.by) for each in times if each.kind == COMPUTATION]
 
     def total(self) -> dict[str, Any] | None:
         """Return the times in all calls and all computation as plain data; None: not compared or known."""
@@ -102,57 +115,46 @@ class ComparisonReporter:
     def times(self) -> list[dict[str, Any]]:
         """Return computation and calls that take longer or shorter, with the columns of TIME_DIFFERENCES.
 
-        Times are those of all ranks, or of a rank where numbers of ranks differ. The largest differences
-        come first; shares are parts of all differences.
+        Times are means of a rank. The largest differences come first; shares are parts of all differences.
         """
-        rows = [(COMPUTATION, pair.place, pair.left_ns, pair.right_ns) for pair in self.compared.computation]
-        for call in self.compared.calls if self.timed else ():
-            site = site_text(call.left_key[1], call.right_key[1]) if self.by == "site" else ""
-            rows.append((f"in {call.left_key[0]}", site, call.left.comm_ns, call.right.comm_ns))
-        listed = [self._time_row(*row) for row in rows]
-        whole = sum(abs(row["difference_ns"]) for row in listed)
-        differing = [row for row in listed if row["difference_ns"]]
-        differing.sort(key=lambda row: -abs(row["difference_ns"]))
-        return [{**row, "share_of_difference": abs(row["difference_ns"]) / whole} for row in differing]
-
-    def _time_row(
-        self, time: str, place: str, left_ns: float | None, right_ns: float | None
-    ) -> dict[str, Any]:
-        left, right = (left_ns or 0.0) / self._over(0), (right_ns or 0.0) / self._over(1)
-        return {
-            "time": time,
-            "place": place,
-            "left_ns": left,
-            "right_ns": right,
-            "difference_ns": right - left,
-            "time_ratio": right / left if left and right else None,
-        }
+        return [each.row() for each in self.compared.times]
 
     def sentence(self, left: str, right: str) -> str:
         """Return which trace is slower and why, by their names; "": times are not compared or known.
 
-        Times are means of a rank. What is named makes up most of the difference, in its direction.
+        The result is that of the run times, of the longest ranks. The reasons are differences of a mean
+        rank: they make up most of its difference, in its direction.
         """
         if not self._has_totals:
             return ""
-        a, b = (_sum(row) / n for row, n in zip(self.totals, self.compared.ranks, strict=True))
-        if abs(b - a) <= MAX_EQUAL * max(a, b):
-            return f"{right} and {left} take the same time, {coarse_duration(a)} per rank."
-        slower, sign = ("slower", 1) if b > a else ("faster", -1)
-        over = 1 if self.compared.ranks.differ else self.compared.ranks.left
+        mean_a, mean_b = (_sum(row) / n for row, n in zip(self.totals, self.compared.ranks, strict=True))
+        run_a, run_b = (run or mean for run, mean in zip(self.run_times_ns, (mean_a, mean_b), strict=True))
+        if max(_change(run_a, run_b), _change(mean_a, mean_b)) <= MAX_EQUAL:
+            return f"{right} and {left} take the same time, {coarse_duration(run_a)}."
+        if _change(run_a, run_b) <= MAX_EQUAL:
+            text = f"{right} and {left} have the same run time, {coarse_duration(run_a)}"
+        else:
+            slower = "slower" if run_b > run_a else "faster"
+            difference_ns = abs(coarse(run_b) - coarse(run_a)) or abs(run_b - run_a)  # of the times as shown
+            text = f"{right} is {coarse_duration(difference_ns)} {slower}"
+            text += f" (run time {coarse_duration(run_b)}, {coarse_duration(run_a)} before)"
+        if _change(mean_a, mean_b) <= MAX_EQUAL:
+            return f"{text}. A mean rank takes the same time: ranks differ more or less than before."
+        if (run_a, run_b) != (mean_a, mean_b):
+            more = "more" if mean_b > mean_a else "less"
+            text += f". A mean rank takes {coarse_duration(abs(mean_b - mean_a))} {more}"
         causes, named = [], 0.0
-        for row in self.times():
-            ns = sign * row["difference_ns"] / over
+        for each in self.compared.times:
+            ns = each.difference_ns if mean_b > mean_a else -each.difference_ns
             if ns <= 0:
                 continue
-            causes.append(f"{coarse_duration(ns)} {row['time']} {row['place']}".rstrip())
+            causes.append(f"{coarse_duration(ns)} {each.kind} {each.place}".rstrip())
             named += ns
-            if len(causes) == MAX_CAUSES or named >= MIN_NAMED_SHARE * abs(b - a):
+            if len(causes) == MAX_CAUSES or named >= MIN_NAMED_SHARE * abs(mean_b - mean_a):
                 break
-        times = f"{coarse_duration(b)} per rank, {coarse_duration(a)} before"
         why = f": {'; '.join(causes)}" if causes else ""
         caveat = " Some times contain waiting for cores." if self.shared_cores else ""
-        return f"{right} is {coarse_duration(abs(b - a))} {slower} ({times}){why}.{caveat}"
+        return f"{text}{why}.{caveat}"
 
     def render(self, console: Console) -> None:
         """Print the tables: `-` is the left trace, `+` the right one."""
@@ -164,23 +166,24 @@ class ComparisonReporter:
             console.print(Text(self.note, style=DIM), soft_wrap=True)
         self._times(console)
         self._calls(console)
+        text = "times are means of a rank" if self.timed else ""
         if (ranks := self.compared.ranks).differ:
             text = f"numbers are those of a rank: {ranks.left} and {ranks.right} ranks are compared"
+        if text:
             console.print(Text(text, style=DIM), soft_wrap=True)
 
     def _total(self, console: Console) -> None:
         """Print the times of both traces without start-up and shut-down: in all, in MPI and computing."""
-        whose = "a rank" if self.compared.ranks.differ else "all ranks"
         rows = []
         for name, of in (
             ("total", _sum),
             ("in MPI", lambda row: row.comm_ns or 0.0),
             ("computation", lambda row: row.compute_ns or 0.0),
         ):
-            left, right = (of(row) / self._over(side) for side, row in enumerate(self.totals))
+            left, right = (of(row) / n for row, n in zip(self.totals, self.compared.ranks, strict=True))
             ratio = right / left if left and right else None
             rows.append({"sum": name, "left_ns": left, "right_ns": right, "time_ratio": ratio})
-        console.print(text_table(TOTALS.headed(sum=f"time of {whose}"), rows))
+        console.print(text_table(TOTALS.headed(sum="time of a rank"), rows))
 
     def _times(self, console: Console) -> None:
         """Print the times that differ by a part of all differences that is worth a look."""
@@ -234,10 +237,10 @@ class ComparisonReporter:
         return texts
 
     def _per_rank(self, ns: float | None, side: int) -> float | None:
-        return None if ns is None else ns / self._over(side)
+        return None if ns is None else ns / self.compared.ranks[side]
 
     def _over(self, side: int) -> int:
-        """Return what amounts of a trace are divided by: its ranks where these differ, else 1."""
+        """Return what calls and bytes of a trace are divided by: its ranks where these differ, else 1."""
         return self.compared.ranks[side] if self.compared.ranks.differ else 1
 
 
@@ -245,6 +248,11 @@ def flat_sides(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of plain data with a column for each amount of each trace."""
     sides = {f"{side}_{name}": n for side in ("left", "right") for name, n in row[side].items()}
     return {**row, **sides}
+
+
+def _change(left: float, right: float) -> float:
+    """Return the difference of two times as a part of the longer one."""
+    return abs(right - left) / (max(left, right) or 1.0)
 
 
 def _sum(row: CostRow) -> float:

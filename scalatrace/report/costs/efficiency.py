@@ -32,10 +32,12 @@ __all__ = [
     "RankBin",
     "RunTime",
     "TimeParts",
+    "TraceTimes",
     "efficiency",
     "rank_bins",
     "run_time",
     "time_parts",
+    "times_of",
 ]
 
 ELAPSED = "elapsed"
@@ -118,6 +120,24 @@ def efficiency(trace: Trace, total: CostRow | None = None) -> Efficiency | None:
     compute = rank_totals(trace, COMPUTE, total.compute_ns)
     comm = rank_totals(trace, COMM, total.comm_ns)
     return None if compute is None or comm is None else Efficiency(tuple(trace.ranks), compute, comm)
+
+
+class TraceTimes(NamedTuple):
+    """The times of a trace without start-up and shut-down.
+
+    Attributes:
+        total: of all ranks.
+        by_rank: of each rank; None: not known.
+    """
+
+    total: CostRow
+    by_rank: Efficiency | None
+
+
+def times_of(trace: Trace) -> TraceTimes:
+    """Return the times of all ranks and of each; of many ranks this takes a while."""
+    total = whole_time(trace)
+    return TraceTimes(total, efficiency(trace, total))
 
 
 class RunTime(NamedTuple):

@@ -50,7 +50,6 @@ def draw_differences(before: Trace, after: Trace, by: str, ax: Axes | None) -> A
     differing = runs.times()
     rows = [row for row in differing if row["share_of_difference"] >= MIN_SHARE][:MAX_BARS]
     axes = new_axes(ax, INCHES_OF_BAR * len(rows) + INCHES_AROUND)
-    whose = "mean of a rank" if runs.compared.ranks.differ else "all ranks"
     unit = time_unit(max((abs(row["difference_ns"]) for row in rows), default=0.0))
     for at, row in enumerate(rows):
         judged = _judge(row)
@@ -64,7 +63,7 @@ def draw_differences(before: Trace, after: Trace, by: str, ax: Axes | None) -> A
             parse_math=False, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0},
         )  # fmt: skip
     axes.set_yticks([])
-    axes.set_xlabel(f"time after minus time before, {whose} ({unit.name})")
+    axes.set_xlabel(f"time after minus time before, mean of a rank ({unit.name})")
     axes.spines[["left", "top", "right"]].set_visible(False)
     if rows:
         axes.axvline(0, color="black", linewidth=0.8, zorder=0)

@@ -19,9 +19,10 @@ from scalatrace.report.notebook.drawing import (
 )
 from scalatrace.report.page.gather import rows_by_node
 from scalatrace.report.page.sources import SourceReader
-from scalatrace.report.page.tree import PageTree, TreeNode, node_numbers, tree_of
+from scalatrace.report.page.tree import PageTree, TreeNode, tree_of
 from scalatrace.report.style import coarse_duration, number
 from scalatrace.trace.model.callsite import short_frame, split_frame
+from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def draw_flames(trace: Trace, ax: Axes | None) -> Axes:
     """Draw the flame graph of a trace; the arguments are those of `Plots.flame`."""
     trace = trace.without_phases
     notes: list[str] = []
-    numbers = node_numbers(trace)
+    numbers = node_numbers(trace.nodes)
     rows = rows_by_node(trace, numbers, notes)
     # Messages and the grid serve patterns only, which a flame graph does not show.
     tree = tree_of(trace, rows, (), Grid((trace.nprocs,)), SourceReader(enabled=False))

@@ -104,8 +104,8 @@ def matrix_frame(trace: Trace, what: str = "bytes", calls: str = "all") -> pd.Da
 def compare_frame(trace: Trace, after: Trace, by: str = "site") -> pd.DataFrame:
     """Return the computation and calls whose times differ between two runs, the largest differences first.
 
-    Columns: `time`: "computation", or "in" an operation; `place`; `left_ns`, `right_ns`: before and after, of
-    all ranks, or the mean of a rank where the numbers of ranks differ; `difference_ns`; `time_ratio`;
+    Columns: `time`: "computation", or "in" an operation; `place`; `left_ns`, `right_ns`: before and after,
+    means of a rank; `difference_ns`; `time_ratio`;
     `share_of_difference`, of all times that differ. Unknown numbers are missing.
 
     Raises:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from scalatrace.report.costs.efficiency import times_of
 from scalatrace.report.notebook.drawing import (
     COMPUTE_COLOUR,
     add_legend,
@@ -70,7 +72,7 @@ def draw_time_line(
 
 def _choose_ranks(trace: Trace) -> ChosenRanks:
     messages = messages_of(trace, Budget())
-    return choose_ranks(trace, messages, find_grid(trace, messages)[0])
+    return choose_ranks(trace, messages, find_grid(trace, messages)[0], partial(times_of, trace))
 
 
 def _draw_line(axes: Axes, row: int, calls: Sequence[Bar], lines: TimeLine, factor: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from scalatrace.report.costs.compared import ComparedRanks
 from scalatrace.report.costs.comparison import ComparisonReporter, flat_sides
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, number
@@ -34,7 +35,7 @@ class _ComparedQuantity(NamedTuple):
         of: its value; None: not known.
         shown: the value as text.
         direction: LESS, MORE or NEITHER is better.
-        summed: over all ranks, so that traces of different numbers of ranks are compared per rank.
+        summed: over all ranks. Times are shown per rank; other sums where the numbers of ranks differ.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Comparison:
         sentence: which trace is slower, and why; "": not known.
         times: rows with the columns of TIME_DIFFERENCES, the largest differences first.
         operations, sites: rows with the columns of DIFFERENCES, likewise.
-        ranks: numbers of ranks if they differ; then all amounts are per rank.
+        ranks: numbers of ranks if they differ; then calls and bytes are per rank, as all times are.
         note: why there are none.
     """
 
@@ -105,13 +106,12 @@ def comparison_of(left: Trace, right: Trace, summaries: tuple[PageSummary, PageS
     """Compare two traces, whose summaries are given."""
     by_op, by_site = (ComparisonReporter(left, right, by, True, MAX_ROWS) for by in ("op", "site"))
     ranks = by_site.compared.ranks
-    over = (ranks.left, ranks.right) if ranks.differ else (1, 1)
     return Comparison(
         tuple(_figure(quantity, *summaries) for quantity in QUANTITIES),
         by_site.sentence("A", "B"),
         tuple(_times(by_site)),
-        tuple(_calls(by_op.plain(), over)),
-        tuple(_calls(by_site.plain(), over)),
+        tuple(_calls(by_op.plain(), ranks)),
+        tuple(_calls(by_site.plain(), ranks)),
         (ranks.left, ranks.right) if ranks.differ else None,
         by_site.note,
     )
@@ -124,14 +124,14 @@ def change(ratio: float | None, direction: int) -> str:
     return BETTER if (ratio > 1) == (direction == MORE) else WORSE
 
 
-def _rows(rows: list[dict[str, Any]], over: tuple[int, int]) -> tuple[dict[str, Any], ...]:
+def _rows(rows: list[dict[str, Any]], ranks: ComparedRanks) -> tuple[dict[str, Any], ...]:
     """Return the first rows with their change and amounts over the ranks."""
     return tuple(
         {
             **row,
             "call site": row.get("call site", ""),
-            "left": _divide_by_ranks(row["left"], over[0]),
-            "right": _divide_by_ranks(row["right"], over[1]),
+            "left": _divide_by_ranks(row["left"], ranks.left, ranks.differ),
+            "right": _divide_by_ranks(row["right"], ranks.right, ranks.differ),
             "change": change(row["time_ratio"], LESS),
         }
         for row in rows[:MAX_ROWS]
@@ -144,26 +144,28 @@ def _times(compared: ComparisonReporter) -> Iterator[dict[str, Any]]:
             yield {**row, "row_class": "", "classes": {"time_ratio": change(row["time_ratio"], LESS)}}
 
 
-def _calls(rows: list[dict[str, Any]], over: tuple[int, int]) -> Iterator[dict[str, Any]]:
+def _calls(rows: list[dict[str, Any]], ranks: ComparedRanks) -> Iterator[dict[str, Any]]:
     """Yield the rows of calls; those that only one trace has are marked."""
-    for row in _rows(rows, over):
+    for row in _rows(rows, ranks):
         is_single = not row["left"]["calls"] or not row["right"]["calls"]
         marks = {"row_class": "only" if is_single else "", "classes": {"time_ratio": row["change"]}}
         yield {**flat_sides(row), **marks}
 
 
-def _divide_by_ranks(side: dict[str, Any], ranks: int) -> dict[str, Any]:
-    return side if ranks == 1 else {name: None if n is None else n / ranks for name, n in side.items()}
+def _divide_by_ranks(side: dict[str, Any], ranks: int, all_amounts: bool) -> dict[str, Any]:
+    """Return times as means of a rank; `all_amounts`: calls and bytes, too."""
+    return {
+        name: n / ranks if n is not None and (all_amounts or name.endswith("_ns")) else n
+        for name, n in side.items()
+    }
 
 
 def _figure(quantity: _ComparedQuantity, left: PageSummary, right: PageSummary) -> Figure:
     a, b = quantity.of(left), quantity.of(right)
     name = quantity.name
-    if quantity.summed and left.nprocs != right.nprocs:
+    if quantity.summed and (quantity.shown is duration or left.nprocs != right.nprocs):
         name += " per rank"
         a, b = (None if n is None else n / aggregates.nprocs for n, aggregates in ((a, left), (b, right)))
-    elif quantity.summed and quantity.shown is duration:
-        name += ", all ranks"
     left_text, right_text = ("-" if value is None else quantity.shown(value) for value in (a, b))
     ratio = None if a is None or b is None or not a else b / a
     return Figure(name, left_text, right_text, ratio, change(ratio, quantity.direction))

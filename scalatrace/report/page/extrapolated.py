@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scalatrace.report.page.growth import (
+from scalatrace.report.scaling.extrapolated_growth import (
     RESULT,
     Growth,
     GrowthModel,

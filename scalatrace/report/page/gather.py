@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.executor.ideal_run import IdealRun
+from scalatrace.report.costs.efficiency import times_of
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
-from scalatrace.report.page.overview.causes import IdealRunFacts, WaitCauses, causes_of
+from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
+from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
@@ -22,16 +25,20 @@ from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import TimeLine, TimelineWindow
-from scalatrace.report.page.tree import PageTree, SimulatedTimes, node_numbers, tree_of
+from scalatrace.report.page.tree import PageTree, SimulatedTimes, leaves, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
+from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
 
 MAX_COMPUTING = 6
 """Pieces of computation that a page lists."""
+
+MAX_WITH_PARTNERS = 256
+"""Calls of which a page names the partners."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class PageOptions:
     model: ModelFacts | None = None
     prediction: PagePrediction | None = None
     simulate_lines: SimulateLines | None = None
-    ideal: IdealRunFacts | None = None
+    ideal: IdealRun | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -105,26 +112,32 @@ def gather(
     budget, notes = Budget(), list(options.notes)
     messages = _messages(trace, budget, notes)
     exchanges = _exchanges(trace, budget, notes)
-    numbers = node_numbers(trace)
+    numbers = node_numbers(trace.nodes)
     grid, source = find_grid(trace, messages)
-    summary = summary_of(trace, file_bytes)
+    times = times_of(trace)
+    summary = summary_of(trace, file_bytes, times)
     sources = SourceReader(trace.meta.get("date", ""), options.source)
     prediction = options.prediction
     nodes = {} if prediction is None else prediction.nodes
     basis = basis_of(summary, len(trace.ranks), prediction)
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
+    _add_partners(trace, tree, numbers)
     sizes = sizes_of(messages, budget.exact)
-    chosen = ChosenRanks(tuple(options.ranks)) if options.ranks else choose_ranks(trace, messages, grid)
+    chosen = (
+        ChosenRanks(tuple(options.ranks))
+        if options.ranks
+        else choose_ranks(trace, messages, grid, lambda: times)
+    )
     computing = computing_of(trace, numbers)
-    causes = causes_of(trace, options.ideal, summary, numbers)
+    causes = causes_of(trace, options.ideal, summary)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
         "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
         summary,
         basis,
-        advice_of(summary, tree, sizes, basis, computing, prediction, () if causes is None else causes.late),
+        advice_of(summary, tree, sizes, basis, computing, prediction, causes),
         causes,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
@@ -138,6 +151,14 @@ def gather(
         prediction,
         tuple(notes),
     )
+
+
+def _add_partners(trace: Trace, tree: PageTree, numbers: dict[int, int]) -> None:
+    """Set the partners of the calls with most time, or else most calls."""
+    calls = sorted(leaves(tree.root), key=lambda leaf: (-leaf.comm_ns, -leaf.calls))[:MAX_WITH_PARTNERS]
+    partners = message_partners(trace, {leaf.number for leaf in calls}, numbers)
+    for leaf in calls:
+        leaf.partners = partners.get(leaf.number, "")
 
 
 def _messages(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Messages]:

@@ -66,6 +66,9 @@ class LoopPattern:
         messages, nbytes: per execution of the whole program.
         collectives: collective operations in the loop.
         nested: the calls are those of the loops in it, since none directly in it moves anything.
+        vectors: different distances from senders to receivers in the grid, the last one between ranks in a
+            row; (): there are more than MAX_NEIGHBOURS, or no messages between ranks.
+        sides: of this grid.
     """
 
     kind: str
@@ -75,6 +78,8 @@ class LoopPattern:
     nbytes: int
     collectives: tuple[str, ...]
     nested: bool = False
+    vectors: tuple[tuple[int, ...], ...] = ()
+    sides: tuple[int, ...] = ()
 
 
 def loop_pattern(
@@ -106,7 +111,8 @@ def _pattern(
         senders, receivers = pairs(messages, MAX_PAIRS)
         complete = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), complete)
-        return LoopPattern(kind, detail, dims, total, nbytes, collectives)
+        vectors = _drawn_vectors(senders, receivers, grid)
+        return LoopPattern(kind, detail, dims, total, nbytes, collectives, vectors=vectors, sides=grid.dims)
     if not collectives:
         return None
     to_all = any("lltoall" in op for op in collectives)
@@ -188,6 +194,14 @@ def _vectors(senders: Ints, receivers: Ints, grid: Grid) -> Ints:
         columns.append(np.where(far & (side > 2), d - np.sign(d) * side, d))
     first, _ = distinct(np.array(columns))
     return np.array(columns).T[first]
+
+
+def _drawn_vectors(senders: Ints, receivers: Ints, grid: Grid) -> tuple[tuple[int, ...], ...]:
+    is_other = senders != receivers
+    if not is_other.any():
+        return ()
+    vectors = _vectors(senders[is_other], receivers[is_other], grid)
+    return tuple(sorted(map(tuple, vectors.tolist()))) if len(vectors) <= MAX_NEIGHBOURS else ()
 
 
 def _neighbours(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from scalatrace.report.page.page import rendered
-from scalatrace.report.scaling.growth import COMPUTATION, GrowingTime, growing_times, times_of_sites
+from scalatrace.report.scaling.recorded_growth import COMPUTATION, GrowingTime, growing_times, times_of_sites
 from scalatrace.report.scaling.runs import (
     ScalingKind,
     ScalingRun,

@@ -15,13 +15,13 @@ from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model.callsite import Stack, callers, split_frame
-from scalatrace.trace.model.nodes import Event, Node, Sequence, thread_of
+from scalatrace.trace.model.nodes import Event, Node, Sequence, node_numbers, thread_of
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, participants, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["PageTree", "TreeNode", "TreeSite", "leaves", "node_numbers", "tree_of"]
+__all__ = ["PageTree", "TreeNode", "TreeSite", "leaves", "tree_of"]
 
 MAX_PLACED = 128
 """Call sites of a loop with a place; with more, it has none."""
@@ -69,6 +69,7 @@ class TreeNode:
         sent, received: bytes; None: not known.
         left_out: nodes that are not shown.
         thread: of a node with all calls of a further thread: its number; 0: none.
+        partners: to whom the ranks of a call send, and from whom they receive; "": no messages, or not known.
     """
 
     number: int
@@ -94,6 +95,7 @@ class TreeNode:
     pattern: LoopPattern | None = None
     left_out: int = 0
     thread: int = 0
+    partners: str = ""
     children: list[TreeNode] = field(default_factory=list)
 
     def add(self, added: TreeNode) -> None:
@@ -146,20 +148,6 @@ def leaves(node: TreeNode) -> Iterator[TreeNode]:
         yield from leaves(child)
 
 
-def node_numbers(trace: Trace) -> dict[int, int]:
-    """Return id(node) -> number in preorder, from 1."""
-    numbers: dict[int, int] = {}
-
-    def visit(nodes: AnySequence[Node]) -> None:
-        for node in nodes:
-            numbers[id(node)] = len(numbers) + 1
-            if isinstance(node, Sequence):
-                visit(node.nodes)
-
-    visit(trace.nodes)
-    return numbers
-
-
 def tree_of(
     trace: Trace,
     rows: Mapping[int, CostRow],
@@ -194,7 +182,7 @@ class _PageTreeBuilder:
     ) -> None:
         self._simulated = simulated
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
-        self._numbers, self._taking_part = node_numbers(trace), participants(trace)
+        self._numbers, self._taking_part = node_numbers(trace.nodes), participants(trace)
         self._trips = {id(node): trip_counts(node.repeat, entered) for node, entered in entries(trace)}
         self._sent: dict[int, list[Messages]] = {}
         for flow in messages:

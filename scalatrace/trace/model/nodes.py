@@ -25,6 +25,7 @@ __all__ = [
     "Sequence",
     "events",
     "named_ranks",
+    "node_numbers",
     "thread_of",
     "untimed",
 ]
@@ -84,6 +85,20 @@ def events(nodes: AnySequence[Node]) -> Iterator[Event]:
             yield node
         else:
             yield from events(node.nodes)
+
+
+def node_numbers(nodes: AnySequence[Node]) -> dict[int, int]:
+    """Return id(node) -> number in preorder, from 1, of all nodes of a trace."""
+    numbers: dict[int, int] = {}
+
+    def visit(nodes: AnySequence[Node]) -> None:
+        for node in nodes:
+            numbers[id(node)] = len(numbers) + 1
+            if isinstance(node, Sequence):
+                visit(node.nodes)
+
+    visit(nodes)
+    return numbers
 
 
 def thread_of(node: Node) -> int:

@@ -1,9 +1,10 @@
 // Bars of histograms, of operations, and times by rank.
 const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
 
-function barChart(title, entries, shown, fillName) {
+// `most`: the value at the top of the axis; pages of two traces give both the same one.
+function barChart(title, entries, shown, fillName, most = 0) {
   const { width, height, bottom, top } = BARS;
-  const most = Math.max(...entries.map((one) => one.value), 1e-9);
+  most = Math.max(most, ...entries.map((one) => one.value), 1e-9);
   const left = Math.max(BARS.left, axisRoom([shown(most), shown(most / 2)])), room = width - left - 8, wide = room / Math.max(entries.length, 4);
   const shapes = [0, 0.5, 1].map((share) => {
     const y = top + (1 - share) * (height - top - bottom);
@@ -19,22 +20,25 @@ function barChart(title, entries, shown, fillName) {
 }
 
 function sizeView(place, trace) {
-  const bins = trace.sizes.bins;
+  const bins = trace.sizes.bins, common = trace.page.flatMap((one) => one.sizes.bins);
   if (!bins.length) { place.append(h("p", {}, "There are no point-to-point messages.")); return; }
-  const low = Math.log2(Math.max(1, bins[0].above)), entries = (key, shown) => {
+  const last = Math.max(...common.map((one) => one.below)), entries = (key, shown) => {
     const all = [];
     const known = new Map(bins.map((one) => [one.below, one]));
-    for (let below = bins[0].below; below <= bins[bins.length - 1].below; below *= 2) {
+    for (let below = Math.min(...common.map((one) => one.below)); below <= last; below *= 2) {
       const one = known.get(below) || { above: below / 2, below, messages: 0, nbytes: 0 };
       const range = below === 1 ? "0 B" : `${binaryBytes(one.above)} to below ${binaryBytes(below)}`;
       all.push({ value: one[key], label: range, text: `${number(one.messages)} messages, ${bytes(one.nbytes)}`, tick: below === 1 ? "0 B" : binaryBytes(one.above) });
     }
-    return barChart(key === "messages" ? "Messages by size" : "Bytes by size of the message", all, shown, "send");
+    return barChart(key === "messages" ? "Messages by size" : "Bytes by size of the message", all, shown, "send", Math.max(...common.map((one) => one[key])));
   };
   const count = bins.reduce((total, one) => total + one.messages, 0), volume = bins.reduce((total, one) => total + one.nbytes, 0);
   place.append(h("h3", {}, "Message sizes"), h("p", {}, `${number(count)} messages, ${bytes(volume)}, mean ${bytes(count ? volume / count : 0)}`), trace.sizes.exact ? "" : h("p", { class: "note" }, "estimated from a sample"),
     h("div", { class: "charts" }, entries("messages", number), entries("nbytes", bytes)));
 }
+
+// The views of all traces, which have common axes: of the calls that each of them shows.
+const deltaViews = [];
 
 function deltaView(place, trace) {
   const all = trace.deltas;
@@ -43,24 +47,30 @@ function deltaView(place, trace) {
   const choice = h("select", { "aria-label": "Call site" }, all.map((one, i) => h("option", { value: i }, name(one))));
   const weight = h("select", { "aria-label": "Height of the bars" }, h("option", { value: "samples" }, "number of calls"), h("option", { value: "total_ns" }, "their time"));
   const drawing = h("div", { class: "charts" });
-  const chart = (title, bins, fillName) => {
+  const chart = (title, bins, fillName, common, key) => {
     if (!bins.length) return h("figure", {}, h("figcaption", {}, `${title}: none`));
-    const key = weight.value, known = new Map(bins.map((one) => [one.index, one])), entries = [];
-    for (let index = bins[0].index; index <= bins[bins.length - 1].index; index += 1) {
+    const known = new Map(bins.map((one) => [one.index, one])), entries = [];
+    const indices = common.flatMap((one) => one.bins.map((bin) => bin.index)), last = Math.max(...indices);
+    for (let index = Math.min(...indices); index <= last; index += 1) {
       const one = known.get(index) || { samples: 0, total_ns: 0 };
       const range = index < 0 ? "below 1 ns" : `${duration(10 ** (index / 4))} to ${duration(10 ** ((index + 1) / 4))}`;
       entries.push({ value: one[key], label: range, text: `${number(one.samples)} calls, ${duration(one.total_ns)}`, tick: index < 0 ? "0" : duration(Number((10 ** (index / 4)).toPrecision(2))) });
     }
-    return barChart(title, entries, key === "samples" ? number : duration, fillName);
+    const most = Math.max(...common.filter((one) => one.key === key).flatMap((one) => one.bins.map((bin) => bin[key])));
+    return barChart(title, entries, key === "samples" ? number : duration, fillName, most);
   };
+  const shown = () => all[Number(choice.value)];
   const draw = () => {
-    const one = all[Number(choice.value)];
-    drawing.replaceChildren(chart("Computation before calls", one.before, "compute"), chart("Time in calls", one.inside, "collective"));
+    const common = (part) => deltaViews.map((view) => ({ bins: view.shown()[part], key: view.weight.value }));
+    drawing.replaceChildren(chart("Computation before calls", shown().before, "compute", common("before"), weight.value),
+      chart("Time in calls", shown().inside, "collective", common("inside"), weight.value));
   };
-  choice.addEventListener("change", draw);
-  weight.addEventListener("change", draw);
+  deltaViews.push({ shown, weight, draw });
+  const drawAll = () => deltaViews.forEach((view) => view.draw());
+  choice.addEventListener("change", drawAll);
+  weight.addEventListener("change", drawAll);
   place.append(h("h3", {}, "Times before and in calls"), h("div", { class: "controls" }, choice, weight), drawing);
-  draw();
+  drawAll();
 }
 
 // Where the time goes: one bar over computation and the operations.
@@ -93,7 +103,7 @@ function shareBar(place, title, parts, all = 0) {
 function rankView(place, trace) {
   const bins = trace.ranks;
   if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
-  const most = Math.max(...bins.map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
+  const most = Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
   const width = 900, height = 220, left = axisRoom([duration(most), duration(most / 2)]), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);

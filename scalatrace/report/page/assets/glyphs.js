@@ -21,7 +21,36 @@ function around(count, radius = 34) {
   return Array.from({ length: count }, (_, i) => [50 + radius * Math.sin(2 * Math.PI * i / count), 50 - radius * Math.cos(2 * Math.PI * i / count)]);
 }
 
-const square = (i) => 18 + 32 * i;
+// The distances of a pattern as columns and rows of the drawing; a third dimension goes to the upper right.
+function drawnVectors(pattern) {
+  return pattern.vectors.map((vector) => {
+    const [x = 0, y = 0, z = 0] = [...vector].reverse();
+    return [x + 0.5 * z, y - 0.5 * z];
+  });
+}
+
+// Up to 3 x 3 ranks of the grid, with an arrow for each direction; `fronts`: lines that work crosses one after another.
+function gridLinks(pattern, vectors, fronts) {
+  const [wide = 3, high = 1] = [...pattern.sides].reverse(), flat = vectors.every(([, y]) => !y), thin = vectors.every(([x]) => !x);
+  const columns = thin ? 1 : Math.min(wide, 3), rows = flat ? 1 : Math.min(high, 3);
+  const place = (i, j) => [50 + 32 * (i - (columns - 1) / 2), 50 + 32 * (j - (rows - 1) / 2)];
+  const places = Array.from({ length: columns * rows }, (_, k) => [k % columns, Math.floor(k / columns)]);
+  const links = places.flatMap(([i, j]) => vectors.map(([x, y]) => [i + x, j + y]).filter(([x, y]) => x >= 0 && x < columns && y >= 0 && y < rows).map((to) => arrow(...place(i, j), ...place(...to))));
+  const [dx, dy] = vectors.reduce(([a, b], [x, y]) => [a + x, b + y], [0, 0]), away = Math.hypot(dx, dy);
+  const lines = fronts && away ? [-0.5, 0.5].map((at) => {
+    const [ux, uy] = [dx / away, dy / away], shift = (flat || thin ? 32 : 26) * at, [cx, cy] = [50 + shift * ux, 50 + shift * uy];
+    return s("line", { class: "soft", x1: cx - 44 * uy, y1: cy + 44 * ux, x2: cx + 44 * uy, y2: cy - 44 * ux, "stroke-width": 2 });
+  }) : [];
+  return [lines, links, dots(places.map((at) => place(...at)))];
+}
+
+// A rank in the middle, with the ranks that it sends to and receives from, at their distances.
+function neighbourLinks(vectors) {
+  const step = 38 / Math.max(...vectors.flat().map(Math.abs), 1), opposite = vectors.map(([x, y]) => [-x, -y]);
+  const place = ([x, y]) => [50 + step * x, 50 + step * y];
+  const around = new Map([...vectors, ...opposite].map((vector) => [String(vector), place(vector)]));
+  return [vectors.map((vector, i) => [arrow(50, 50, ...place(vector)), arrow(...place(opposite[i]), 50, 50)]), dots([...around.values(), [50, 50]])];
+}
 
 const GLYPHS = {
   ring() {
@@ -33,20 +62,11 @@ const GLYPHS = {
     return [at.map(([x, y]) => [arrow(50, 50, x, y), arrow(x, y, 50, 50)]), dots([...at, [50, 50]])];
   },
   halo(pattern) {
-    if (pattern.dims <= 1) {
-      const at = [[12, 50], [37, 50], [63, 50], [88, 50]];
-      return [[0, 1, 2].map((i) => [arrow(...at[i], ...at[i + 1]), arrow(...at[i + 1], ...at[i])]), dots(at)];
-    }
-    const at = [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => [square(i), square(j)]));
-    const ends = [[0, 1], [2, 1], [1, 0], [1, 2]].map(([i, j]) => [square(i), square(j)]);
-    if (pattern.dims > 2) ends.push([square(2) - 5, square(0) + 5], [square(0) + 5, square(2) - 5]);
-    return [ends.map(([x, y]) => [arrow(50, 50, x, y), arrow(x, y, 50, 50)]), dots(at)];
+    const vectors = drawnVectors(pattern);
+    return vectors.every((vector) => vector.every((x) => Math.abs(x) <= 1 && x === Math.round(x))) ? gridLinks(pattern, vectors, false) : neighbourLinks(vectors);
   },
-  wavefront() {
-    const at = [0, 1, 2].flatMap((i) => [0, 1, 2].map((j) => [square(i), square(j)]));
-    const links = at.flatMap(([x, y]) => [x < 80 ? arrow(x, y, x + 32, y) : [], y < 80 ? arrow(x, y, x, y + 32) : []]);
-    const fronts = [[34, 2, 2, 34], [66, 2, 2, 66], [98, 2, 2, 98]].map(([x1, y1, x2, y2]) => s("line", { class: "soft", x1, y1, x2, y2, "stroke-width": 2 }));
-    return [fronts, links, dots(at)];
+  wavefront(pattern) {
+    return gridLinks(pattern, drawnVectors(pattern).map((vector) => vector.map(Math.sign)), true);
   },
   transpose() {
     const cells = [0, 1, 2, 3].flatMap((i) => [0, 1, 2, 3].map((j) => s("rect", {
@@ -65,9 +85,32 @@ const GLYPHS = {
 };
 
 function glyph(pattern, size) {
-  const draw = GLYPHS[pattern.kind] || GLYPHS.irregular;
+  const isDrawn = (pattern.kind !== "halo" && pattern.kind !== "wavefront") || pattern.vectors.length;
+  const draw = (isDrawn && GLYPHS[pattern.kind]) || GLYPHS.irregular;
   return s("svg", { class: "glyph", viewBox: "0 0 100 100", width: size, height: size, role: "img", "aria-label": patternText(pattern) },
     s("title", {}, patternText(pattern)), draw(pattern).flat(3));
+}
+
+const MAX_CARD_CALLS = 16;
+
+// The calls of a pattern, each with its ranks, partners and bytes.
+function patternCalls(trace, node, goto) {
+  const calls = [];
+  if (node.pattern.nested) walkTree(node, (child) => { if (child.op) calls.push(child); });
+  else calls.push(...node.children.filter((child) => child.op));
+  const moving = calls.filter((call) => call.partners || call.category.includes("collective"));
+  if (!moving.length) return "";
+  const places = sitesAmong(trace.tree, moving);
+  const rows = moving.slice(0, MAX_CARD_CALLS).map((call) => {
+    const moved = call.sent === null ? call.received : call.sent || call.received;
+    const size = call.calls && moved ? `${call.sent ? "" : "up to "}${bytes(moved / call.calls)}` : moved === 0 ? "0 B" : "–";
+    return h("tr", {}, h("th", { scope: "row" }, call.op), h("td", { class: "site" }, h("button", { type: "button", class: "link", "aria-label": `Show ${call.op} in the program`, onclick: () => goto(call.number) }, places.get(call) || "–")),
+      h("td", { title: call.ranks }, shortRanks(call)), h("td", { class: "partners" }, call.partners || "the ranks of its communicator"),
+      h("td", { class: "n" }, number(call.calls)), h("td", { class: "n" }, size));
+  });
+  const heads = ["call", "call site", "ranks", "to or from", "calls", "bytes each"];
+  return h("div", { class: "scroll calls" }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((text, i) => h("th", { scope: "col", class: i > 3 ? "n" : "" }, text)))), h("tbody", {}, rows)),
+    moving.length > MAX_CARD_CALLS ? h("p", { class: "dim" }, `${moving.length - MAX_CARD_CALLS} more calls are in the program.`) : "");
 }
 
 function patternCards(place, trace, goto) {
@@ -82,11 +125,11 @@ function patternCards(place, trace, goto) {
     const pattern = node.pattern;
     const facts = pattern.messages ? `${number(pattern.messages)} messages, ${bytes(pattern.nbytes)}` : "";
     const time = trace.tree.timed ? `${duration(own(node))}, ${percent(own(node), whole)} of all time` : "";
-    return h("div", { class: "card", "data-kind": pattern.kind }, glyph(pattern, 92), h("div", {},
+    return h("div", { class: "card", "data-kind": pattern.kind }, h("div", { class: "about" }, glyph(pattern, 92), h("div", {},
       h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
       pattern.collectives.length ? h("div", {}, `collectives: ${pattern.collectives.join(", ")}`) : "",
       h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  calls of the loops in it" : ""}` : "calls outside loops"),
-      node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : ""));
+      node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : "")), patternCalls(trace, node, goto));
   })));
   if (found.length > 24) place.append(h("p", { class: "dim" }, `${found.length - 24} more loops with less time are marked in the program.`));
 }

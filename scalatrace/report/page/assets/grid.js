@@ -35,6 +35,6 @@ function gridView(place, trace) {
   place.append(h("div", { class: "charts" }, drawings, h("div", {}, h("h3", {}, `${grid.groups.length} ${grid.groups.length === 1 ? "group" : "groups"}`),
     h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, grid.groups.map((group, i) => h("tr", {},
       h("td", {}, h("span", { class: "swatch", style: { background: HUES[i % HUES.length] } }), `${i + 1}`),
-      h("td", { class: "n" }, `${number(group.count)} ${group.count === 1 ? "rank" : "ranks"}`), h("td", { title: group.ranks }, group.ranks.length > 60 ? `${group.ranks.slice(0, 59)}…` : group.ranks)))))),
+      h("td", { class: "n" }, `${number(group.count)} ${group.count === 1 ? "rank" : "ranks"}`), h("td", { class: "site" }, group.ranks)))))),
     nested ? h("p", { class: "dim" }, "<dimensions first (length stride) …>: ranks from the first on, so many of each stride, nested") : "")));
 }

@@ -5,6 +5,7 @@ const LEAST_LOG_RANGE = 10; // values closer together have a linear scale, which
 class MatrixView {
   constructor(place, trace) {
     this.data = trace.blocks;
+    this.every = trace.page.flatMap((one) => one.blocks.cells); // colours are common to all traces
     const { size, count, nprocs, cells } = this.data;
     if (cells.length) this.heat(place, size, count, nprocs);
     else place.append(h("p", {}, "There are no messages between ranks, and no collectives that say who sends to whom."));
@@ -89,7 +90,7 @@ class MatrixView {
     pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = color("panel");
     pen.fillRect(MATRIX_LEFT, MATRIX_TOP, side, side);
-    const amounts = this.data.cells.map((cell) => this.amount(cell)), most = Math.max(...amounts), least = Math.min(...amounts.map((amount) => amount || most));
+    const amounts = this.every.map((cell) => this.amount(cell)), most = Math.max(...amounts), least = Math.min(...amounts.map((amount) => amount || most));
     const linear = most < LEAST_LOG_RANGE * least, shown = this.what ? bytes : number;
     this.colors.textContent = linear ? `colours: 0 to ${shown(most)}` : `colours: ${shown(least)} to ${shown(most)}, logarithmic`;
     const low = rgb(color("heat0")), high1 = rgb(color("heat1"));

@@ -54,6 +54,38 @@ function messageOf(call, end) {
   return `${channel} ${number}`;
 }
 
+// The call that sends (or receives) the n-th message of a channel; null: it is not there.
+function callOf(items, end, channel, n, shift = 0, around = []) {
+  const each = end === SENT ? "sent" : "received";
+  for (const item of items) {
+    if (!isLoop(item)) {
+      if (item[end][0] === channel && item[end][1] === n) return { bar: item, start: item[START] + shift, around };
+      continue;
+    }
+    const [, moved] = item[each].find(([name]) => name === channel) || [0, 0];
+    if (!moved) continue;
+    const k = Math.floor((n - firstMessage(item, end, channel)) / moved);
+    if (k < 0 || k >= item.times) continue;
+    const call = callOf(item.items, end, channel, n - k * moved, shift + k * item.period_ns, [...around, [item, k]]);
+    if (call) return call;
+  }
+  return null;
+}
+
+// Number of the first message of a channel in the first repetition of a loop.
+function firstMessage(loop, end, channel) {
+  return Math.min(...loop.items.map((item) => isLoop(item) ? firstMessage(item, end, channel) : item[end][0] === channel ? item[end][1] : Infinity));
+}
+
+// Channels on which calls send (or receive).
+function channelsOf(items, end, channels = new Set()) {
+  for (const item of items) {
+    if (isLoop(item)) channelsOf(item.items, end, channels);
+    else if (item[end][0] >= 0) channels.add(item[end][0]);
+  }
+  return channels;
+}
+
 // Sum f(bar) over the calls of items, with repetitions.
 function sumCalls(items, f) {
   return items.reduce((sum, item) => sum + (isLoop(item) ? item.times * sumCalls(item.items, f) : f(item)), 0);

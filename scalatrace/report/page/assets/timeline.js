@@ -3,6 +3,8 @@ const LANE = 26, LOW_LANE = 14, MAX_HIGH_LANES = 64, LANE_TOP = 22, MAX_ARROWS =
 const LEAST_LABEL = 84, LETTER = 6.6; // pixels of the names of rows
 const LEAST_PERIOD = 6; // pixels of a repetition whose calls are drawn
 
+const timeLines = []; // those of the page
+
 class TimeLineView {
   constructor(place, trace) {
     this.data = trace.timeline;
@@ -26,7 +28,7 @@ class TimeLineView {
     const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
     this.runTime = trace.runTime || 0;
     const hasMessages = this.lines.some((line) => sumCalls(line.items, (bar) => bar[SENT][0] >= 0 ? 1 : 0));
-    const dashed = hasMessages ? h("p", { class: "dim" }, "Arrows are messages; dashed ones seem to arrive before they are sent, since times are means.") : "";
+    const dashed = hasMessages ? h("p", { class: "dim" }, "Arrows are messages; dashed ones seem to arrive before they are sent, since times are means. Those to or from ranks without a row end at the edge of the row.") : "";
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
@@ -41,14 +43,15 @@ class TimeLineView {
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
     this.from = this.first;
     this.to = this.last;
+    timeLines.push(this);
     this.connect();
     new ResizeObserver(() => this.draw()).observe(place);
     redraws.push(() => this.draw());
     this.begin();
   }
 
-  // First show as much as can be read: about 30 calls of the first rank, in the middle; where there is a simulated
-  // row, the first ones of both rows, which may be fast and slow.
+  // First show a whole iteration of the main loop, in the middle of the run, and at least about 30 calls of the first rank;
+  // where there is a simulated row, the first ones of both rows, which may be fast and slow. Short runs are shown as a whole.
   begin() {
     const [first, below] = this.lines;
     if (this.data.window.length) [this.from, this.to] = this.data.window;
@@ -58,8 +61,26 @@ class TimeLineView {
       const [fromBelow, endBelow] = isPair ? this.reach(below, 0) : [from, end];
       this.from = Math.min(from, fromBelow);
       this.to = Math.max(end, endBelow, this.from + 1);
+      const { iteration_ns: iteration } = this.data;
+      if (2 * iteration > this.last - this.first) [this.from, this.to] = [this.first, this.last];
+      else if (iteration && !isPair) {
+        const start = this.iterationStart(first, this.from);
+        this.from = start === null ? this.from : start - 0.05 * iteration;
+        this.to = Math.max(this.to, this.from + (start === null ? 2 : 1.15) * iteration);
+      } else if (iteration) this.to = Math.max(this.to, this.from + 2 * iteration);
     }
     this.draw();
+  }
+
+  // Where the next iteration of the main loop starts in a row; null: its calls do not show that.
+  iterationStart(line, from) {
+    const [begins, ends] = this.data.iteration_ends;
+    let previous = null;
+    for (const { bar, start } of callsOf(line.items, from, from + 2.5 * this.data.iteration_ns)) {
+      if (previous === ends && bar[PLACE] === begins && start >= from) return start;
+      previous = bar[PLACE];
+    }
+    return null;
   }
 
   // Start and end of the next 30 calls of a row.
@@ -253,13 +274,13 @@ class TimeLineView {
     if (loop) {
       const calls = number(ncalls(loop));
       const parts = [...shares(loop, this.data.places)].map(([category, ns]) => `${category} ${percent(ns, loop.period_ns)}`);
-      return [`${who}: ${number(loop.times)} iterations of ${calls} calls`, `each ${coarseDuration(loop.period_ns)}: ${parts.join(", ")}`, "zoom in to see the calls"].join("\n");
+      return [`${who}: iterations ${number(1 + loop.skipped)} to ${number(loop.times + loop.skipped)} of ${number(loop.total)}, ${calls} calls each`, `each ${coarseDuration(loop.period_ns)}: ${parts.join(", ")}`, "zoom in to see the calls"].join("\n");
     }
     const { bar, start, around } = call, [op, , site] = this.data.places[bar[PLACE]];
     const peer = bar[PEER] >= 0 ? `peer ${number(bar[PEER])}` : bar[PEER] === -2 ? "peer: any" : "";
     const size = bar[NBYTES] ? bytes(bar[NBYTES]) : "";
     const when = this.data.timed ? `from ${coarseDuration(start)}, ${coarseDuration(bar[LENGTH])} long` : "";
-    const repeated = around.map(([each, k]) => `repetition ${number(k + 1)} of ${number(each.times)}`).join(", in ");
+    const repeated = around.map(([each, k]) => `iteration ${number(k + 1 + each.skipped)} of ${number(each.total)}`).join(", in ");
     return [`${who}: ${op}`, [peer, size].filter(Boolean).join(", "), when, repeated, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }
 
@@ -380,8 +401,10 @@ class TimeLineView {
 
   arrows(pen) {
     const seen = this.messages().filter(({ from, to }) => Math.max(from, to) >= this.from && Math.min(from, to) <= this.to);
-    this.hidden.textContent = seen.length > MAX_ARROWS ? `${number(seen.length)} messages: zoom in to see them` : "";
-    if (seen.length > MAX_ARROWS) return;
+    const ends = this.ends().filter(({ call }) => call.start <= this.to && call.start + call.bar[DONE] >= this.from), count = seen.length + ends.length;
+    this.drawn = { arrows: seen.length, ends: ends.length };
+    this.hidden.textContent = count > MAX_ARROWS ? `${number(count)} messages: zoom in to see them` : "";
+    if (count > MAX_ARROWS) return;
     pen.save();
     pen.beginPath();
     pen.rect(this.edge, 0, this.width, 1e5);
@@ -408,22 +431,78 @@ class TimeLineView {
       }
       pen.stroke();
     }
+    this.shortArrows(pen, ends);
     pen.restore();
   }
 
-  // Messages between the calls that are shown. One goes from the start of its send to the end of the call that completes its receive.
+  // Arrows to the edge of a row, for partners that have no row: towards lower ranks up, towards higher ones down.
+  shortArrows(pen, ends) {
+    pen.setLineDash([]);
+    pen.strokeStyle = pen.fillStyle = color("text");
+    pen.lineWidth = 1.2;
+    for (const { line, call, receives } of ends) {
+      const way = call.bar[PEER] < this.lines[line].rank ? -1 : 1, middle = LANE_TOP + (line + 0.5) * this.lane, edge = middle + way * (this.lane / 2 - 1);
+      const x = this.x(receives ? call.start + call.bar[DONE] : call.start), tip = receives ? middle : edge, back = receives ? way : -way;
+      pen.beginPath();
+      pen.moveTo(x, middle);
+      pen.lineTo(x, edge);
+      pen.moveTo(x - 3, tip + back * 5);
+      pen.lineTo(x, tip);
+      pen.lineTo(x + 3, tip + back * 5);
+      pen.stroke();
+    }
+  }
+
+  // Messages of the calls that are shown, wherever their other end is. One goes from the start of its send to the end of the
+  // call that completes its receive.
   messages() {
-    const key = (line, message) => `${this.lines[line].simulated} ${message}`, sends = new Map(), found = [];
-    const each = (end, f) => this.shown.forEach(({ calls }, line) => calls.forEach((call) => {
-      const message = messageOf(call, end);
-      if (message !== null) f(line, call, key(line, message));
+    const found = new Map(), add = (name, a, send, b, receive) => found.set(name, { a, b, from: send.start, to: receive.start + receive.bar[DONE] });
+    this.shown.forEach(({ calls }, line) => calls.forEach((call) => {
+      for (const [end, other] of [[SENT, RECEIVED], [RECEIVED, SENT]]) {
+        const message = messageOf(call, end), name = `${this.lines[line].simulated} ${message}`;
+        if (message === null || found.has(name)) continue;
+        const far = this.farEnd(other, this.lines[line].simulated, message);
+        if (!far) continue;
+        if (end === SENT) add(name, line, call, ...far);
+        else add(name, ...far, line, call);
+      }
     }));
-    each(SENT, (line, call, name) => sends.set(name, [line, call]));
-    each(RECEIVED, (b, call, name) => {
-      const [a, send] = sends.get(name) || [];
-      if (send) found.push({ a, b, from: send.start, to: call.start + call.bar[DONE] });
+    return [...found.values()];
+  }
+
+  // The line and call that send (or receive) a message; null: they are not in the page.
+  farEnd(end, simulated, message) {
+    if (!this.ended) this.ended = this.indexMessages();
+    const known = this.ended.calls[end].get(`${simulated} ${message}`);
+    if (known) return known;
+    const [channel, n] = message.split(" ").map(Number);
+    for (const line of this.ended.lines[end].get(`${simulated} ${channel}`) || []) {
+      const call = callOf(this.lines[line].items.filter(isLoop), end, channel, n);
+      if (call) return [line, call];
+    }
+    return null;
+  }
+
+  // By message: calls outside of loops; by channel: lines with loops that use it. Of sends and receives.
+  indexMessages() {
+    const index = { calls: { [SENT]: new Map(), [RECEIVED]: new Map() }, lines: { [SENT]: new Map(), [RECEIVED]: new Map() } };
+    this.lines.forEach(({ items, simulated }, line) => {
+      for (const end of [SENT, RECEIVED]) {
+        for (const bar of items.filter((item) => !isLoop(item) && item[end][0] >= 0)) index.calls[end].set(`${simulated} ${bar[end].join(" ")}`, [line, { bar, start: bar[START], around: [] }]);
+        for (const channel of channelsOf(items.filter(isLoop), end)) {
+          const key = `${simulated} ${channel}`;
+          index.lines[end].set(key, [...(index.lines[end].get(key) || []), line]);
+        }
+      }
     });
-    return found;
+    return index;
+  }
+
+  // Calls that are shown whose partner has no row: the line, the call, and whether it receives.
+  ends() {
+    const rows = new Set(this.lines.map((line) => line.rank));
+    return this.shown.flatMap(({ calls }, line) => calls.filter(({ bar }) => bar[PEER] >= 0 && !rows.has(bar[PEER]) && (bar[SENT][0] >= 0 || bar[RECEIVED][0] >= 0))
+      .map((call) => ({ line, call, receives: call.bar[SENT][0] < 0 })));
   }
 }
 

@@ -13,22 +13,23 @@ from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.page.histograms import MessageSizeBins
-from scalatrace.report.page.overview.causes import LateRank
+from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
+from scalatrace.report.page.overview.partners import AwaitedPartner
 from scalatrace.report.page.overview.summary import PageSummary
-from scalatrace.report.page.overview.waits import AwaitedPartner, TimeBasis, waiting
+from scalatrace.report.page.overview.waits import TimeBasis, waiting
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, number, percent
+from scalatrace.report.style import coarse, coarse_duration, duration, nbytes, number
 from scalatrace.trace.query.requests import POLLING
 
 __all__ = ["Advice", "advice_of"]
 
 MIN_SHARE = 0.02
-"""Share of all time from which on something is worth a look."""
+"""Part of the run time from which on something is worth a look."""
 
 MIN_COMPUTING = 0.1
-"""Share of all time from which on one computation between two calls is named."""
+"""Part of the run time from which on one computation is named."""
 
 LASTING = 0.5
 """Part of the waiting from which on it does not come from single long computations."""
@@ -50,8 +51,8 @@ class Advice:
 
     Attributes:
         kind: "shared-cores", "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
-            "computation" or "nothing".
-        share: of all time, between 0 and 1.
+            "computation", "serialisation" or "nothing".
+        share: of the run time, between 0 and 1.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
     """
@@ -71,15 +72,18 @@ def advice_of(
     basis: TimeBasis,
     computing: Sequence[Computing] = (),
     prediction: PagePrediction | None = None,
-    late_ranks: Sequence[LateRank] = (),
+    causes: WaitCauses | None = None,
 ) -> tuple[Advice, ...]:
     """Return the entries: whether times are of use, then those with the largest share of the time first.
 
     Args:
         computing: the longest computation first.
-        late_ranks: those that cause most waiting first; (): not known.
+        causes: why ranks wait; None: not known.
     """
     entries: list[Advice] = []
+    late_ranks = () if causes is None else causes.late
+    if causes is not None and causes.serial is not None and basis.whole_ns:
+        entries.append(_serialisation(causes.serial, summary.nprocs, basis.whole_ns / basis.nranks))
     calls = list(leaves(tree.root))
     if basis.whole_ns:
         late = tuple(_late(summary, basis, computing, prediction, late_ranks))
@@ -155,7 +159,6 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
     if time < MIN_COMPUTING * basis.whole_ns:
         return
     numbers = (
-        ("between", f"{most.after[0]} and {most.before[0][0]}"),
         ("takes", _per_rank(time, basis)),
         ("possible saving, if twice as fast", f"{duration(time / 2 / basis.nranks)} per rank"),
     )
@@ -164,6 +167,23 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
     else:
         text = f"The longest computation between two MPI calls: {most.place}."
     yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers)
+
+
+def _serialisation(serial: SerialPart, nranks: int, run_ns: float) -> Advice:
+    text = (
+        "Also on a network that takes no time, most ranks would wait while a few compute and hand over to "
+        "each other. Work that does not need the result of the rank before could run at the same time."
+    )
+    numbers = (
+        ("possible saving, at most", f"{coarse_duration(serial.lost_ns)} of the run time"),
+        ("one after another", f"{coarse_duration(serial.time_ns)} of it"),
+        ("ranks that compute there", f"{coarse(serial.mean_ranks):g} of {number(nranks)} at once"),
+        ("mostly", serial.place),
+        ("in turn, for example", f"ranks {serial.ranks}"),
+    )
+    return Advice(
+        "serialisation", "Ranks run one after another", text, serial.lost_ns / run_ns, numbers, serial.node
+    )
 
 
 def _mean_waiting(
@@ -201,8 +221,8 @@ def _late(
     """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
     if not basis.simulated or prediction is None:
         if late_ranks:
-            named = (f"{number(late.rank)} ({coarse_percent(late.share)})" for late in late_ranks[:MAX_NAMED])
-            yield "others wait for", f"ranks {', '.join(named)}, of all waiting"
+            named = ", ".join(number(late.rank) for late in late_ranks[:MAX_NAMED])
+            yield "others wait most for", f"{'rank' if len(late_ranks) == 1 else 'ranks'} {named}"
         else:
             yield from _who(summary)
         return
@@ -232,9 +252,9 @@ def _who(summary: PageSummary) -> Iterator[tuple[str, str]]:
 
 
 def _per_rank(ns: float, basis: TimeBasis, *, is_sum: bool = True) -> str:
-    """Return a time per rank and its share; `is_sum`: it is an exact sum of recorded times."""
-    time, share = (duration, percent) if is_sum else (coarse_duration, coarse_percent)
-    return f"{time(ns / basis.nranks)} per rank, {share(ns, basis.whole_ns)} of the run"
+    """Return the mean time of a rank; `is_sum`: it is of an exact sum of recorded times."""
+    time = duration if is_sum else coarse_duration
+    return f"{time(ns / basis.nranks)} per rank"
 
 
 def _advise_on_waiting(
@@ -257,7 +277,7 @@ def _advise_on_waiting(
         text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis, is_sum=False)),
-        ("its largest part", f"{coarse_percent(basis.waiting_ns(most), waits)} in one {most.op}"),
+        ("its largest part", f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} in one {most.op}"),
         ("calls", number(sum(leaf.calls for leaf in waiting_calls))),
         (
             "with shared cores" if basis.simulated else "time in them",
@@ -291,19 +311,18 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
         mean, most, run = (means.get(name, 0.0) for name in ("compute_ns", "most_compute_ns", "time_ns"))
         ranks = [] if prediction is None else prediction.ranks
         busiest = [row for row in ranks if row.first == row.last and row.compute_ns[2] == most]
-        where, name = f", on rank {busiest[0].first}" if busiest else "", "predicted run time"
+        where = f", on rank {busiest[0].first}" if busiest else ""
     elif summary.efficiency is not None:
         run, balance = summary.efficiency["run_time_ns"], summary.efficiency["load_balance"] or 1.0
         most = max(row.compute_ns[2] for row in summary.ranks)
-        mean, where, name = balance * most, f", on {summary.busiest}", "run time"
+        mean, where = balance * most, f", on {summary.busiest}"
     else:
         return
     lost = (most - mean) / run if run else 0.0
     if most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
-            ("load balance", f"{coarse_percent(mean, most)} (mean / largest computation)"),
+            ("mean computation", coarse_duration(mean)),
             ("largest computation", f"{coarse_duration(most)}{where}"),
-            (name, coarse_duration(run)),
             ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
         )
         text = "Some ranks compute longer than others, which wait for them."
@@ -345,7 +364,7 @@ def _small(
         saving, bound = often.comm_ns, "at most"
     mean = sum(size_bin.nbytes for size_bin in sizes.bins) / messages
     numbers: tuple[tuple[str, str], ...] = (
-        (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
+        (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)} of {number(messages)}"),
         ("mean size", nbytes(mean)),
     )
     if run_ns:

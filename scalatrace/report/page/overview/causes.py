@@ -6,48 +6,38 @@ ranks wait only since others compute longer: what the recorded run takes beyond 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from scalatrace.executor.ideal_run import IdealRun, RootCause
+from scalatrace.report.costs.computation import FROM_START, UNKNOWN, SiteCall, computation_place
 from scalatrace.report.costs.efficiency import TimeParts, time_parts
-from scalatrace.report.costs.rows import distinct_sites, short_site_text
+from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.overview.summary import PageSummary
-from scalatrace.report.style import coarse_duration, coarse_percent, number
+from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number, short_site
+from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import thread_count
 
-__all__ = ["IdealRunFacts", "LateRank", "LateRankComputation", "WaitCauses", "causes_of"]
+__all__ = ["LateRank", "LateRankComputation", "SerialPart", "WaitCauses", "causes_of"]
 
 MAX_LATE_RANKS, MAX_PLACES, MAX_PAIRS, MAX_DRAWN_RANKS = 6, 3, 12, 1024
 """Late ranks that are listed, computations of each, pairs of ranks, and ranks that are drawn."""
+
+MIN_PLACE_SHARE = 0.01
+"""Part of all waiting from which on a second computation of a late rank is listed."""
 
 MIN_NAMED_SHARE = 0.5
 """Part of the waiting that the named late ranks cause, at least; else it is spread."""
 MAX_NAMED = 3
 
+MIN_SERIAL = 0.1
+"""Part of the run time from which on ranks that run one after another are named."""
+MAX_IN_TURN = 6
+"""Ranks that are named in the order in which they compute."""
+
 MIN_WAITING = 0.02
 """Part of the time of all ranks from which on waiting is explained."""
-
-
-@dataclass(frozen=True)
-class IdealRunFacts:
-    """The recorded run on a network that takes no time.
-
-    Attributes:
-        time_ns: when the last rank ends.
-        waiting_ns: [ranks] waiting of each rank, also at its end for the last rank.
-        causes: rank, number of the call before which it computes, ns that others wait for it, and how many.
-        waiters: rank -> ranks that wait for it.
-        pairs: rank that waits, rank whose computation it waits for, ns: the largest.
-        followed: part of the waiting whose causes are known.
-    """
-
-    time_ns: float
-    waiting_ns: Sequence[float]
-    causes: Sequence[tuple[int, int, float, int]] = ()
-    waiters: Mapping[int, int] = field(default_factory=dict)
-    pairs: Sequence[tuple[int, int, float]] = ()
-    followed: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -55,12 +45,12 @@ class LateRankComputation:
     """Computation of a rank for which others wait.
 
     Attributes:
+        place: its function and lines, as `computation_place`.
         node: number in the tree of the call before which it is.
         share: of all waiting.
     """
 
-    op: str
-    site: str
+    place: str
     node: int
     share: float
 
@@ -83,6 +73,29 @@ class LateRank:
 
 
 @dataclass(frozen=True)
+class SerialPart:
+    """The part of the run time in which ranks run one after another.
+
+    Attributes:
+        share: of the run time, as `WaitCauses.parts`.
+        time_ns: of the run.
+        lost_ns: what it takes longer than if all ranks computed at once.
+        mean_ranks: ranks that compute at a time.
+        place: function and lines of most of the computation, as `computation_place`.
+        node: number in the tree of the call before which it is.
+        ranks: an example of ranks that take turns, in their order, as text.
+    """
+
+    share: float
+    time_ns: float
+    lost_ns: float
+    mean_ranks: float
+    place: str
+    node: int
+    ranks: str
+
+
+@dataclass(frozen=True)
 class WaitCauses:
     """Parts of the run time, and who waits for whom.
 
@@ -92,7 +105,9 @@ class WaitCauses:
         pairs: rank that waits, rank that it waits for, ns: the largest.
         by_rank: rank, ns that it waits, ns that others wait for it; (): too many.
         followed: part of the waiting whose causes are known.
-        sentence: the result; `who` is its last part, on the ranks that others wait for, or "".
+        serial: ranks that run one after another; None: they do so for less than MIN_SERIAL of the time.
+        sentence: the result; `why` is its last part, on the reason of the waiting, or "".
+        who: names the ranks that others wait for; "": there is little waiting, or these are not known.
     """
 
     parts: TimeParts | None
@@ -100,29 +115,28 @@ class WaitCauses:
     pairs: tuple[tuple[int, int, float], ...]
     by_rank: tuple[tuple[int, float, float], ...]
     followed: float
+    serial: SerialPart | None
     sentence: str
+    why: str
     who: str
 
 
-def causes_of(
-    trace: Trace, ideal: IdealRunFacts | None, summary: PageSummary, numbers: dict[int, int]
-) -> WaitCauses | None:
-    """Return why the ranks of a trace wait; None: no time was measured, or the run was not simulated.
-
-    Args:
-        numbers: id of a node -> number in the tree.
-    """
+def causes_of(trace: Trace, ideal: IdealRun | None, summary: PageSummary) -> WaitCauses | None:
+    """Return why the ranks of a trace wait; None: no time was measured, or the run was not simulated."""
     if ideal is None or not summary.run_time_ns or summary.compute_ns is None or thread_count(trace.meta) > 1:
         return None
     nranks, shared_cores = len(trace.ranks), bool(summary.shared_cores)
     most_ns = max((each.compute_ns[2] for each in summary.ranks), default=None)
     parts = time_parts(summary.run_time_ns, summary.compute_ns / nranks, most_ns, ideal.time_ns, shared_cores)
-    late = _late_ranks(trace, ideal, numbers)
+    name = _namer(trace)
+    late = _late_ranks(ideal, name)
     caused: dict[int, float] = {}
-    for rank, _, ns, _ in ideal.causes:
-        caused[rank] = caused.get(rank, 0.0) + ns
+    for row in ideal.causes:
+        caused[row.rank] = caused.get(row.rank, 0.0) + row.waiting_ns
     waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
     who = f"{_who(late)}." if waits and late else ""
+    serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
+    why = who if serial is None else f"{_in_turn(serial, nranks)}."
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     return WaitCauses(
         parts,
@@ -130,31 +144,80 @@ def causes_of(
         tuple(ideal.pairs[:MAX_PAIRS]),
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
         ideal.followed,
-        " ".join(filter(None, (_parts(summary, nranks, parts), who))),
+        serial,
+        " ".join(filter(None, (_parts(summary, nranks, parts), why))),
+        why,
         who,
     )
 
 
-def _late_ranks(trace: Trace, ideal: IdealRunFacts, numbers: dict[int, int]) -> tuple[LateRank, ...]:
+_Namer = Callable[[int, int], str]
+"""Names the computation between two nodes by their numbers."""
+
+
+def _namer(trace: Trace) -> _Namer:
+    numbers = node_numbers(trace.nodes)
+    calls: dict[int, SiteCall] = {
+        numbers[id(event)]: (trace.ops[event.op].name, trace.stack(event.signature))
+        for event in trace.leaves()
+    }
+
+    def name(after: int, node: int) -> str:
+        first, last = calls.get(after, FROM_START), calls.get(node, FROM_START)
+        place = computation_place(first, last)
+        if place != UNKNOWN and last[1]:
+            return place
+        site = f" {short_site(site_of(last[1]))}" if last[1] else ""
+        return f"before {last[0]}{site}"
+
+    return name
+
+
+def _late_ranks(ideal: IdealRun, name: _Namer) -> tuple[LateRank, ...]:
     total = sum(ideal.waiting_ns) or 1.0
-    events = {numbers[id(event)]: event for event in trace.leaves()}
-    by_rank: dict[int, list[tuple[int, int, float, int]]] = {}
-    for row in sorted(ideal.causes, key=lambda row: -row[2]):
-        by_rank.setdefault(row[0], []).append(row)
-    late = [(sum(row[2] for row in rows), rank, rows) for rank, rows in by_rank.items()]
+    by_rank: dict[int, list[RootCause]] = {}
+    for row in ideal.causes:
+        by_rank.setdefault(row.rank, []).append(row)
+    late = [(sum(row.waiting_ns for row in rows), rank, rows) for rank, rows in by_rank.items()]
     late.sort(key=lambda row: (-row[0], row[1]))
     result = []
     for caused_ns, rank, rows in late[:MAX_LATE_RANKS]:
-        calls = [
-            (trace.ops[events[node].op].name, trace.stack(events[node].signature))
-            for _, node, *_ in rows[:MAX_PLACES]
-        ]
-        places = tuple(
-            LateRankComputation(op, site, node, ns / total)
-            for (op, _), site, (_, node, ns, _) in zip(calls, distinct_sites(calls), rows, strict=False)
+        places: dict[str, LateRankComputation] = {}
+        for row in rows:
+            place = name(row.after, row.node)
+            share = places[place].share if place in places else 0.0
+            node = places[place].node if place in places else row.node
+            places[place] = LateRankComputation(place, node, share + row.waiting_ns / total)
+        ordered = sorted(places.values(), key=lambda each: -each.share)
+        largest = [ordered[0], *(each for each in ordered[1:MAX_PLACES] if each.share >= MIN_PLACE_SHARE)]
+        result.append(
+            LateRank(rank, caused_ns, caused_ns / total, ideal.waiters.get(rank, 0), tuple(largest))
         )
-        result.append(LateRank(rank, caused_ns, caused_ns / total, ideal.waiters.get(rank, 0), places))
     return tuple(result)
+
+
+def _serial_part(ideal: IdealRun, parts: TimeParts, nranks: int, name: _Namer) -> SerialPart | None:
+    """Return the time in which ranks run one after another; None: it is short."""
+    serial = ideal.serial
+    if serial is None or not ideal.time_ns:
+        return None
+    share = serial.time_ns / ideal.time_ns * (parts.computing + parts.waiting)  # of the recorded run
+    if share < MIN_SERIAL:
+        return None
+    after, node, _ = serial.places[0]
+    shown = ", ".join(number(rank) for rank in serial.ranks[:MAX_IN_TURN])
+    ranks = f"{shown}, …" if len(serial.ranks) > MAX_IN_TURN else shown
+    lost_ns = serial.time_ns * (1 - serial.mean_ranks / nranks)
+    return SerialPart(share, serial.time_ns, lost_ns, serial.mean_ranks, name(after, node), node, ranks)
+
+
+def _in_turn(serial: SerialPart, nranks: int) -> str:
+    """Say that ranks run one after another, how long, and where."""
+    return (
+        f"Ranks run one after another for {coarse_percent(serial.share)} of the time: there, "
+        f"{coarse(serial.mean_ranks):g} of {number(nranks)} ranks compute at once, mostly {serial.place}; "
+        f"for example ranks {serial.ranks} in turn"
+    )
 
 
 def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None) -> str:
@@ -192,11 +255,13 @@ def _who(late: Sequence[LateRank]) -> str:
         if sum(each.share for each in named) >= MIN_NAMED_SHARE:
             break
     share = sum(each.share for each in named)
-    place, first = late[0].places[0], f"rank {number(late[0].rank)}"
-    where = f"its computation before {place.op} {short_site_text(place.site)}"
+    first = f"rank {number(late[0].rank)}"
+    where = f"its computation {late[0].places[0].place}"
     if share < MIN_NAMED_SHARE:
-        return f"The waiting is spread; {first} causes most, {coarse_percent(late[0].share)}: {where}"
+        return f"The waiting is spread; {first} causes {coarse_percent(late[0].share)} of it: {where}"
     if len(named) == 1:
-        return f"Ranks wait mostly for {first} ({coarse_percent(share)}): {where}"
+        return f"Ranks wait mostly for {first} ({coarse_percent(share)} of the waiting): {where}"
     ranks = ", ".join(number(each.rank) for each in named)
-    return f"Ranks wait mostly for ranks {ranks} ({coarse_percent(share)}); for {first}: {where}"
+    return (
+        f"Ranks wait mostly for ranks {ranks} ({coarse_percent(share)} of the waiting); for {first}: {where}"
+    )

@@ -10,7 +10,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scalatrace.report.costs.computation import SiteCall, between, computation_of_nodes
+from scalatrace.report.costs.computation import (
+    SiteCall,
+    computation_after,
+    computation_of_nodes,
+    computation_place,
+)
 from scalatrace.report.costs.rows import distinct_sites, site_of
 from scalatrace.trace.model.trace import Trace
 
@@ -47,14 +52,10 @@ def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, .
     Args:
         numbers: id of a node -> number in the tree.
     """
-    totals: dict[SiteCall, dict[SiteCall, float]] = defaultdict(lambda: defaultdict(float))
     nodes: dict[SiteCall, list[int]] = defaultdict(list)
     for leaf, before in computation_of_nodes(trace):
-        call = trace.ops[leaf.op].name, trace.stack(leaf.signature)
-        for first, time in before.items():
-            totals[first][call] += time
         nodes[max(before, key=lambda first: before[first])].append(numbers[id(leaf)])
-    rows = sorted(totals.items(), key=lambda row: -sum(row[1].values()))
+    rows = sorted(computation_after(trace).items(), key=lambda row: -sum(row[1].values()))
     sites = distinct_sites([after for after, _ in rows[:MAX_NAMED]])
     sites += [site_of(after[1]) for after, _ in rows[MAX_NAMED:]]
     return tuple(
@@ -70,7 +71,7 @@ def _row(after: SiteCall, site: str, following: dict[SiteCall, float], nodes: tu
         (after[0], site if after[1] else ""),
         before[:MAX_NEXT],
         max(0, len(before) - MAX_NEXT),
-        between(after, ordered[0]),
+        computation_place(after, ordered[0]),
         sum(following.values()),
         nodes,
     )

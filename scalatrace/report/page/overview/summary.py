@@ -7,10 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.efficiency import RankBin, efficiency, longest_ranks, rank_bins, run_time
+from scalatrace.report.costs.efficiency import (
+    RankBin,
+    TraceTimes,
+    longest_ranks,
+    rank_bins,
+    run_time,
+    times_of,
+)
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
-from scalatrace.report.costs.rows import CostRow, by_node, timed_by_node, whole_time
+from scalatrace.report.costs.rows import CostRow, by_node, timed_by_node
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.oversubscription import oversubscription_note
@@ -68,15 +75,19 @@ class PageSummary:
     notes: tuple[str, ...]
 
 
-def summary_of(trace: Trace, file_bytes: int = 0) -> PageSummary:
-    """Return the facts of a trace; `file_bytes`: size of its file, 0: there is none."""
+def summary_of(trace: Trace, file_bytes: int = 0, times: TraceTimes | None = None) -> PageSummary:
+    """Return the facts of a trace.
+
+    Args:
+        file_bytes: size of its file; 0: there is none.
+        times: of the trace without start-up and shut-down, if the caller has them.
+    """
     trace = trace.without_phases
-    times = whole_time(trace)
-    efficiencies = efficiency(trace, times)
+    totals, efficiencies = times_of(trace) if times is None else times
     operations, notes = _rows(trace, "op", ("operation",))
     sites, _ = _rows(trace, "site", ("operation", "site"))
-    time = run_time(trace, times, efficiencies)
-    notes += ["the trace has no times"] if times.comm_ns is None and times.compute_ns is None else []
+    time = run_time(trace, totals, efficiencies)
+    notes += ["the trace has no times"] if totals.comm_ns is None and totals.compute_ns is None else []
     mean_note = ""
     if time.is_elapsed:
         notes.append(time.note)
@@ -89,8 +100,8 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> PageSummary:
         trace.counted(),
         time.ns,
         time.interval_ns,
-        times.comm_ns,
-        times.compute_ns,
+        totals.comm_ns,
+        totals.compute_ns,
         plain_efficiency(efficiencies),
         tuple(operations),
         tuple(sites[:MAX_SITES]),

@@ -1,59 +1,36 @@
 """Calls at which ranks wait most, the partners that they wait for, and the times by which waiting is judged.
 
 Waiting is the time beyond the shortest call, or that of a simulated run where ranks shared cores. A
-histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks. Partners are
-those of the calls, and of the requests that a completion ends. Of many ranks some are examined.
+histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from enum import Enum, auto
-from functools import cache
-from itertools import islice
+from dataclasses import dataclass
 
-import numpy as np
-
-from scalatrace.operations import Category, Meeting, Mode, blocking_name, operation
+from scalatrace.operations import operation
 from scalatrace.report.costs.rows import distinct_sites
+from scalatrace.report.page.overview.partners import (
+    AwaitedPartner,
+    Partners,
+    awaited_partners,
+    collective_partner,
+    kind_of,
+)
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.style import number
-from scalatrace.trace.exchange.messages import ANY, NONE, world_rank
-from scalatrace.trace.exchange.rank_sets import sampled
-from scalatrace.trace.model.call import Call
-from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions
-from scalatrace.trace.query.requests import ENDING, POLLING, ended
-from scalatrace.trace.query.walk import distinct_calls
-from scalatrace.trace.values.from_arrays import ranks_in
 
-__all__ = ["AwaitedPartner", "TimeBasis", "WaitRow", "basis_of", "kind_of", "waiting", "waits_of"]
+__all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waits_of"]
 
-
-COMPLETING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome"})
-"""Completions that wait; others return at once."""
 
 MAX_WAITS, MIN_SHARE = 8, 0.002
-"""Calls that are listed, and the share of all time from which on one is."""
+"""Calls that are listed, and the part of the run time from which on one is."""
 
-MAX_EXAMINED_RANKS, MAX_EXAMINED_CALLS = 16, 1 << 10
-"""Ranks of a call site of which the partners are found, and different calls of each."""
-
-MAX_FOLLOWED = 1 << 17
-"""Calls and iterations that are followed in all to find the requests that completions end."""
-
-MAX_DISTANCES, SHOWN_FRAMES = 6, 2
-"""Distances between ranks that are listed, and frames of a call site."""
-
-FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
-AT_ROOT = frozenset({"Reduce", "Gather", "Gatherv"})
-"""Collective calls in which ranks wait for the root alone, and in which the root alone waits."""
+SHOWN_FRAMES = 2
+"""Frames of a call site that are shown."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +40,7 @@ class TimeBasis:
     Attributes:
         simulated: times are those of a simulated run, in which each rank has a core. Measured times of calls
             contain waiting for cores where ranks shared them.
-        whole_ns: time of all ranks; 0: the trace has no times.
+        whole_ns: the run time of each rank, summed: parts of it are parts of the run time. 0: no times.
         nranks: number of ranks.
         compute_factor: computation by this basis over the recorded one.
     """
@@ -84,28 +61,9 @@ def basis_of(summary: PageSummary, nranks: int, prediction: PagePrediction | Non
     if summary.shared_cores and prediction is not None:
         simulated = sum(times["compute_ns"] for times in prediction.nodes.values())
         return TimeBasis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
+    if summary.efficiency is not None and summary.run_time_ns:
+        return TimeBasis(False, summary.run_time_ns * nranks, nranks)
     return TimeBasis(False, (summary.comm_ns or 0.0) + computed, nranks)
-
-
-class AwaitedPartner(Enum):
-    """The partner that a call waits for."""
-
-    SENDER = auto()
-    RECEIVER = auto()
-    ALL = auto()
-
-
-@cache
-def kind_of(op: str) -> AwaitedPartner | None:
-    """Return the kind of an operation; None: it does not wait. Polls, and what returns at once, do not."""
-    row = operation(op)
-    if row.nonblocking or row.base in POLLING or row.mode is Mode.BUFFERED:
-        return None
-    if row.base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
-        return AwaitedPartner.SENDER
-    if row.meeting in (Meeting.ALL, Meeting.SOME, Meeting.SETUP):
-        return AwaitedPartner.ALL
-    return AwaitedPartner.RECEIVER if row.category is Category.SEND else None
 
 
 def waiting(calls: Iterable[TreeNode], kind: AwaitedPartner | None = None) -> list[TreeNode]:
@@ -125,7 +83,7 @@ class WaitRow:
         partners: ranks that they wait for.
         waiting_ns: of all ranks, by the basis.
         beyond_ns: measured time beyond the shortest call, of all ranks.
-        share: of all time, by the basis.
+        share: of the run time, by the basis.
     """
 
     node: int
@@ -140,74 +98,6 @@ class WaitRow:
     share: float
 
 
-@dataclass
-class _Partners:
-    """Partners of the examined ranks.
-
-    Attributes:
-        pairs: rank, and world rank of a partner.
-        wildcard: whether a call takes messages of any rank.
-        together: collective operations that a completion ends.
-        complete: whether all calls of all ranks were examined.
-        cut: whether some calls of an examined rank were not.
-    """
-
-    pairs: set[tuple[int, int]] = field(default_factory=set)
-    wildcard: bool = False
-    together: set[str] = field(default_factory=set)
-    complete: bool = True
-    cut: bool = False
-
-    def leave_out(self) -> None:
-        """Note that calls of an examined rank were left out."""
-        self.complete, self.cut = False, True
-
-    def add(self, rank: int, call: Call) -> None:
-        """Add the partner of a call."""
-        peer = _peer(call)
-        op = "Comm_dup" if call.op.startswith("Comm_idup") else blocking_name(call.op)
-        if kind_of(op) is AwaitedPartner.ALL:
-            self.together.add(op)
-        elif peer == ANY:
-            self.wildcard = True
-        elif peer != NONE:
-            self.pairs.add((rank, peer))
-
-    def text(self, nranks: int) -> str:
-        """Return the partners of a call that so many ranks make."""
-        parts = [_collective(op) for op in sorted(self.together)]
-        if self.pairs:
-            parts.append(self._ranks(nranks))
-        if self.wildcard:
-            parts.append("any rank (wildcard)")
-        return " or ".join(dict.fromkeys(parts)) or "not known"
-
-    def _ranks(self, nranks: int) -> str:
-        peers = sorted({peer for _, peer in self.pairs})
-        examined = {rank for rank, _ in self.pairs}
-        at_least = "" if self.complete else "at least "
-        if len(peers) == 1 and (len(examined) > 1 or self.complete):
-            return f"{at_least if self.cut else ''}rank {number(peers[0])}"
-        if nranks == 1:
-            if len(peers) <= MAX_DISTANCES:
-                rank = "rank" if len(peers) == 1 else "ranks"
-                return f"{at_least}{rank} {', '.join(map(number, peers))}"
-            return f"{at_least}{number(len(peers))} ranks from {number(peers[0])} to {number(peers[-1])}"
-        distances = sorted({peer - rank for rank, peer in self.pairs})
-        shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES])
-        if len(distances) > MAX_DISTANCES:
-            ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
-            return f"{at_least}{len(distances)} distances between ranks, {ends}"
-        if self.complete or (self._is_regular() and not self.cut):
-            return f"own rank {shown}"
-        return f"for example own rank {shown}"
-
-    def _is_regular(self) -> bool:
-        """Whether most partners are at a distance at which another rank has one, too."""
-        distances = Counter(peer - rank for rank, peer in self.pairs)
-        return 2 * sum(n for n in distances.values() if n > 1) >= len(self.pairs)
-
-
 def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeBasis) -> tuple[WaitRow, ...]:
     """Return the calls at which ranks wait most.
 
@@ -217,7 +107,7 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
     whole_ns = basis.whole_ns
     waits = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole_ns]
     waits = sorted(waits, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_WAITS]
-    partners = _partners_of(trace, {leaf.number for leaf in waits}, numbers)
+    partners = awaited_partners(trace, {leaf.number for leaf in waits}, numbers)
     sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in waits], SHOWN_FRAMES)
     return tuple(
         WaitRow(
@@ -236,81 +126,7 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
     )
 
 
-def _shown(leaf: TreeNode, partners: _Partners) -> str:
+def _shown(leaf: TreeNode, partners: Partners) -> str:
     if kind_of(leaf.op) is AwaitedPartner.ALL:
-        return _collective(operation(leaf.op).base)
+        return collective_partner(operation(leaf.op).base)
     return partners.text(leaf.nranks)
-
-
-def _collective(op: str) -> str:
-    if op in FROM_ROOT:
-        return "the root"
-    if op in ("Scan", "Exscan"):
-        return "lower ranks of the communicator"
-    if operation(op).category is Category.NEIGHBOUR:
-        return "the neighbours in the topology"
-    last = "the rank of the communicator that comes last"
-    return f"{last}, at the root" if op in AT_ROOT else last
-
-
-def _partners_of(trace: Trace, wanted: set[int], numbers: dict[int, int]) -> dict[int, _Partners]:
-    """Return number of a node -> its partners."""
-    result = {n: _Partners() for n in wanted}
-    completions: dict[int, set[int]] = {}
-    for event, classes in executions(trace) if wanted else ():
-        if (n := numbers[id(event)]) not in wanted or not classes:
-            continue
-        everyone = np.sort(np.concatenate([ranks_in(these) for these, _ in classes]))
-        examined = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
-        result[n].complete = len(examined) == len(everyone)
-        if operation(trace.ops[event.op].name).base in ENDING:
-            for rank in examined:
-                completions.setdefault(rank, set()).add(n)
-        elif _knows_peer(trace, event):
-            times = {rank: times for these, times in classes for rank in examined if rank in these}
-            for rank in examined:
-                _add_calls(trace, event, rank, times[rank], result[n])
-        else:
-            result[n].leave_out()
-    limit = MAX_FOLLOWED // max(1, len(completions))
-    for rank, nodes in sorted(completions.items()):
-        calls, complete = ended(trace, rank, limit)
-        for n in nodes if not complete else ():
-            result[n].leave_out()
-        for node, call in calls:
-            if (n := numbers[node]) not in nodes:
-                continue
-            if _knows_peer(trace, call.node):
-                result[n].add(rank, call)
-            else:
-                result[n].leave_out()
-    return result
-
-
-def _add_calls(trace: Trace, event: Event, rank: int, times: int, partners: _Partners) -> None:
-    calls = distinct_calls(trace, event, rank, times)
-    counted = 0
-    for call, n in islice(calls, MAX_EXAMINED_CALLS):
-        partners.add(rank, call)
-        counted += n
-    if counted != times:
-        partners.leave_out()
-
-
-def _knows_peer(trace: Trace, node: Node) -> bool:
-    """Whether the partners of an event were recorded, not only how often there was which."""
-    assert isinstance(node, Event)
-    op = trace.ops[node.op]
-    for (name, _), param in zip(op.params, node.params, strict=True):
-        if name in operation(op.name).peers and isinstance(param, Peer) and isinstance(param.value, Summary):
-            return False
-    return True
-
-
-def _peer(call: Call) -> int:
-    """World rank of the sender that a call waits for; without one of the receiver. ANY or NONE."""
-    row = operation(call.op)
-    flow = row.recvs or row.sends
-    if flow is None or flow.peer not in call:
-        return NONE
-    return world_rank(call, call.raw(flow.peer))

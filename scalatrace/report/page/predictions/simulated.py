@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.report.costs.efficiency import RankBin
-from scalatrace.report.page.growth import exponent
+from scalatrace.report.scaling.extrapolated_growth import exponent
 
 __all__ = ["PagePrediction", "SimulatedCurve", "predicted_rows"]
 

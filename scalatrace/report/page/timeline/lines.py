@@ -15,14 +15,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from scalatrace.errors import UsageError
+from scalatrace.operations import operation
 from scalatrace.report.costs.durations import CallTimes, Durations, Line, SimulatedDurations
+from scalatrace.report.costs.rows import histogram_of
 from scalatrace.report.page.timeline.ranks import ChosenRanks
-from scalatrace.report.page.timeline.rows import TimeLine, TimelineRow, TimelineWindow
+from scalatrace.report.page.timeline.rows import TimeLine, TimelinePlace, TimelineRow, TimelineWindow
 from scalatrace.report.page.timeline.walk import RowLimits, RowWalk, SharedTables, match_any_source
-from scalatrace.trace.model.nodes import thread_of
+from scalatrace.trace.model.callsite import call_site
+from scalatrace.trace.model.nodes import Event, events, thread_of
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import executions_of, runs
+from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import thread_count
 
 __all__ = ["SimulateLines", "time_line"]
@@ -104,6 +110,7 @@ def time_line(
     lines = [
         replace(row, alike=alike.get(row.rank, 0)) for pair in zip(*by_kind, strict=True) for row in pair
     ]
+    main = _main_loop(trace, lines[0], tables.places) if lines and recorded.timed else _MainLoop()
     return TimeLine(
         tuple(tables.places),
         tuple(lines),
@@ -112,6 +119,8 @@ def time_line(
         simulated is not None,
         threads=THREADS if trace.has_streams else "",
         window=_shown_first(window, lines),
+        iteration_ns=main.iteration_ns,
+        iteration_ends=main.ends,
     )
 
 
@@ -121,6 +130,57 @@ def _shown_first(window: TimelineWindow, lines: Sequence[TimelineRow]) -> tuple[
         return ()
     end_ns = max((line.end_ns for line in lines), default=0)
     return window.first_s * 1e9, min(window.last_s * 1e9, end_ns)
+
+
+class _MainLoop(NamedTuple):
+    """The outermost loop of a rank that takes most time.
+
+    Attributes:
+        iteration_ns: mean length of an iteration.
+        ends: its first and last call, as numbers in `TimeLine.places`; (): not drawn.
+    """
+
+    iteration_ns: float = 0.0
+    ends: tuple[int, ...] = ()
+
+
+def _main_loop(trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, int]) -> _MainLoop:
+    """Return the main loop of a row, as far as it has one."""
+    calls = {id(event): n for event, n in executions_of(trace, line.rank)}
+    main, longest_ns = _MainLoop(), 0.0
+    waiting = list(trace.stream(line.thread))
+    while waiting:
+        node = waiting.pop()
+        times = runs(node.repeat, line.rank, 1)
+        if isinstance(node, Event) or times < 1:
+            continue
+        if times == 1:
+            waiting += node.nodes
+            continue
+        own = [leaf for leaf in events(node.nodes) if id(leaf) in calls]
+        ns = sum(calls[id(leaf)] * _mean_ns(trace, leaf) for leaf in own)
+        if ns > longest_ns:
+            ends = [places.get(_place(trace, leaf), -1) for leaf in (own[0], own[-1])]
+            longest_ns, main = ns, _MainLoop(ns / times, tuple(ends) if min(ends) >= 0 else ())
+    return main
+
+
+def _mean_ns(trace: Trace, leaf: Event) -> float:
+    """Return the mean time in a call of a node and in the computation before it."""
+    mean_ns = 0.0
+    for name in (COMPUTE, COMM):
+        if (at := trace.stat_index.get(name)) is None:
+            continue
+        histograms = [histogram for stats in leaf.stats if (histogram := histogram_of(stats, at)) is not None]
+        count = sum(histogram.count for histogram in histograms)
+        total = sum(histogram.total for histogram in histograms)
+        mean_ns += total / count * trace.stats[at].resolution if count else 0.0
+    return mean_ns
+
+
+def _place(trace: Trace, leaf: Event) -> TimelinePlace:
+    op = trace.ops[leaf.op].name
+    return TimelinePlace(op, operation(op).category.value, call_site(trace.stack(leaf.signature)))
 
 
 def _threads(trace: Trace, rank: int) -> list[int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError
-from scalatrace.report.costs.efficiency import MIN_EQUAL_SHARE, Efficiency, efficiency
+from scalatrace.report.costs.efficiency import MIN_EQUAL_SHARE, Efficiency, TraceTimes
 from scalatrace.report.page.grid import group_numbers
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import Messages
@@ -38,16 +38,22 @@ class ChosenRanks:
     text: str = ""
 
 
-def choose_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> ChosenRanks:
-    """Choose up to DEFAULT_RANKS ranks: all, or some that stand for the others."""
+def choose_ranks(
+    trace: Trace, messages: Sequence[Messages], grid: Grid, times: Callable[[], TraceTimes]
+) -> ChosenRanks:
+    """Choose up to DEFAULT_RANKS ranks: all, or some that stand for the others.
+
+    Args:
+        times: gives those of the trace; asked only where ranks are left out.
+    """
     if len(trace.ranks) <= DEFAULT_RANKS:
         return ChosenRanks(tuple(trace.ranks))
     middle = grid.rank([side // 2 for side in grid.dims])
     chosen = _neighbourhood(trace, messages, middle if middle in trace.ranks else trace.ranks.first)
     text = f"The ranks are {number(chosen[0])}{', in the middle of the grid' if chosen[0] == middle else ''}"
     text += " and the nearest partners" if len(chosen) > 1 else ""
-    times = efficiency(trace)
-    ends = [] if times is None else _ends(times, chosen)
+    by_rank = times().by_rank
+    ends = [] if by_rank is None else _ends(by_rank, chosen)
     numbers = _numbers(trace)
     if numbers is not None:
         names, counts = np.unique(numbers[numbers >= 0], return_counts=True)

@@ -65,6 +65,7 @@ class TimelineLoop:
 
     Attributes:
         items: of the first repetition.
+        total: iterations of the loop in the program; `skipped` of them come before those of this item.
         sent, received: channels, and how many messages on each a repetition sends or receives.
     """
 
@@ -74,6 +75,8 @@ class TimelineLoop:
     items: tuple[TimelineItem, ...]
     sent: tuple[tuple[int, int], ...]
     received: tuple[tuple[int, int], ...]
+    total: int
+    skipped: int
 
 
 TimelineItem = Bar | TimelineLoop
@@ -120,7 +123,9 @@ class TimeLine:
         timed: False: the trace has no times, so each call has the same length.
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
         threads: what rows of threads are; "": a row is a rank.
-        window: what to show first, ns; (): all.
+        window: what to show first, ns; (): not asked for.
+        iteration_ns: mean length of an iteration of the outermost loop that takes most time; 0: none.
+        iteration_ends: its first and last call, as numbers of `places`; (): not known.
     """
 
     places: tuple[TimelinePlace, ...]
@@ -131,6 +136,8 @@ class TimeLine:
     note: str = ""
     threads: str = ""
     window: tuple[float, ...] = ()
+    iteration_ns: float = 0.0
+    iteration_ends: tuple[int, ...] = ()
 
 
 class TimelinePlace(NamedTuple):

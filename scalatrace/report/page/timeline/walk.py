@@ -62,9 +62,10 @@ class _EndError(Exception):
 
 @dataclass
 class _LoopMark:
-    """A loop of `items`, whose calls are numbers of bars."""
+    """A loop of `items`, whose calls are numbers of bars; all but the first of its `total` iterations."""
 
     times: int
+    total: int
     start: float
     period: float
     items: list[int | _LoopMark]
@@ -150,7 +151,7 @@ class RowWalk:
                 for wanted in (True, False)
             )
             inner = tuple(self._resolve(item.items, unordered))
-            yield TimelineLoop(item.times, item.start, item.period, inner, sent, received)
+            yield TimelineLoop(item.times, item.start, item.period, inner, sent, received, item.total, 1)
 
     def _walk(self) -> None:
         try:
@@ -199,10 +200,10 @@ class RowWalk:
             self._forget_early(nbars)
             self._iterate(step, times - 1)
             return
-        moved, period = self._seen - seen, self._clock - start
+        moved, period, total = self._seen - seen, self._clock - start, times + 1
         crosses = any(bar is not None and bar >= nbars for bar in self._live)
         times -= crosses  # another call than in the loop completes the requests of the last iteration
-        self._items.append(_LoopMark(times, start, period, body, moved))
+        self._items.append(_LoopMark(times, total, start, period, body, moved))
         if crosses:
             self._complete_in_next(step, nbars)
         self._clock = start + period * times

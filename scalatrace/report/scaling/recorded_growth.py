@@ -1,4 +1,4 @@
-"""How times of call sites and of computation grow with the ranks, and what dominates beyond the runs."""
+"""Growth of the times of call sites in recorded runs: laws over the ranks, and what dominates beyond."""
 
 from __future__ import annotations
 

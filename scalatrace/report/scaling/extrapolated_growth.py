@@ -1,4 +1,4 @@
-"""Times of call sites in the traces that were extrapolated and in the result, and how they grow."""
+"""Growth of the times of call sites in an extrapolation: from its inputs to its result."""
 
 from __future__ import annotations
 
