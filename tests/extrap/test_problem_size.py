@@ -9,6 +9,7 @@ from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import prepared
 from scalatrace.extrap.fit.problem_size import problem_sizes
 from scalatrace.trace.query.diff import diff
+from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call
 from support.grids import Body, Rank, trace_of
 
@@ -169,3 +170,33 @@ def test_numbers_are_divided_whole_if_that_is_accepted() -> None:
         extrap.extrapolate(given, 16, (16,), dims_of=lines)
     made = extrap.extrapolate(given, 16, (16,), dims_of=lines, accept_unconfirmed=True)
     assert diff(made.trace, trace_of(body, (16,)), ["times"]) == []
+
+
+def even_blocks(n: int) -> Body:
+    """A program that sends rows of n//X points, with 0 points to neighbours that do not exist."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        calls = []
+        for axis, steps in enumerate((((-1, 0), (1, 0)), ((0, -1), (0, 1)))):
+            for number, step in enumerate(steps):
+                for name, sign in (("dest", 1), ("source", -1)):
+                    peer = rank.neighbour([sign * one for one in step], wrap=False)
+                    count = 0 if peer is None else n // rank.dims[1 - axis]
+                    given = {"count": count, name: PROC_NULL if peer is None else peer}
+                    site, tag = 10 * axis + 2 * number + (sign > 0), 2 * axis + number
+                    calls.append(call("Send" if sign > 0 else "Recv", site, comm="world", tag=tag, **given))
+        return [*calls * 3, call("Allreduce", 30, count=1, comm="world")]
+
+    return body
+
+
+@pytest.mark.slow
+def test_sizes_that_explain_the_traces_alike_decide_where_they_agree() -> None:
+    """Blocks of 107, 80, 64, 53 and 46 points are those of 322 or 323: of 323 points alone 19 on 17."""
+    squares = [(side, side) for side in (3, 4, 5, 6, 7)]
+    given = [trace_of(even_blocks(322), dims) for dims in squares]
+    made = extrap.extrapolate(given, 64, (8, 8), dims_of=squares)
+    assert diff(made.trace, trace_of(even_blocks(322), (8, 8)), ["times"]) == []
+    assert "problem size n = 322 or 323" in made.evidence
+    with pytest.raises(ExtrapolationError, match=r"the traces cannot tell n//. from \(.*n.*\)//."):
+        extrap.extrapolate(given, 289, (17, 17), dims_of=squares)

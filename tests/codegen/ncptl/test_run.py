@@ -75,7 +75,9 @@ def test_the_same_logs_with_mpich(mpich: Mpi, name: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("engine", ["compiled", "python"])
 def test_facts_of_a_run_as_json(openmpi: Mpi, engine: str, tmp_path: Path) -> None:
     """On standard error, in place of the line about the log; standard output is the program's."""
-    source = 'n IS "N" AND COMES FROM "--n" OR "-n" WITH DEFAULT 2. TASK 0 OUTPUTS n THEN TASK 0 LOGS n AS "n".'
+    source = (
+        'n IS "N" AND COMES FROM "--n" OR "-n" WITH DEFAULT 2. TASK 0 OUTPUTS n THEN TASK 0 LOGS n AS "n".'
+    )
     (tmp_path / "a.ncptl").write_text(source)
     run = [*openmpi.scalatrace(), "ncptl", "run", "--json", "--engine", engine, "a.ncptl", "--n", "5"]
     done = mpirun(openmpi, 2, run, cwd=tmp_path, timeout=120).check()
