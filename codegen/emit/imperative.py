@@ -22,7 +22,7 @@ from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.passes.common import with_common_parts
 from scalatrace.codegen.passes.marks import used_marks, without_dead_marks
 from scalatrace.codegen.passes.repeats import with_repeats
-from scalatrace.codegen.passes.share import named_parts
+from scalatrace.codegen.passes.shorten import with_short_expressions
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
@@ -94,7 +94,7 @@ class ImperativeEmitter(ABC):
     def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program."""
         program = with_functions(with_repeats(without_dead_marks(program), options.drawn))
-        program = named_parts(with_common_parts(program))
+        program = with_short_expressions(with_common_parts(program))
         return wrap_lines(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
