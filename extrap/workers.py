@@ -14,7 +14,8 @@ from multiprocessing.connection import Connection
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import ScalatraceError
+from scalatrace.ranks import load_mpi
 
 __all__ = ["MpiRanks", "WorkerError", "available", "concurrently", "each"]
 
@@ -54,14 +55,9 @@ class MpiRanks(int):
     @classmethod
     def all(cls) -> MpiRanks:
         """Return the ranks of this program. Raises UsageError without mpi4py."""
-        try:
-            from mpi4py import MPI
-        except (ImportError, RuntimeError) as error:
-            raise UsageError(
-                f"work is shared over MPI ranks by mpi4py, which cannot be used: {error}"
-            ) from None
-        result = cls(MPI.COMM_WORLD.size)
-        result.comm, result.leaving = MPI.COMM_WORLD, MPI.COMM_WORLD.Dup()
+        world = load_mpi("work is shared over MPI ranks").COMM_WORLD
+        result = cls(world.size)
+        result.comm, result.leaving = world, world.Dup()
         return result
 
     @property

@@ -53,11 +53,6 @@ class RankResult:
         return dict(_by_op(self.rows, 2))
 
     @property
-    def mpi_ns(self) -> dict[str, int]:
-        """Time in MPI by operation."""
-        return dict(_by_op(self.rows, 3))
-
-    @property
     def sent(self) -> dict[str, int]:
         """Bytes sent by operation."""
         return dict(_by_op(self.rows, 4))

@@ -20,6 +20,7 @@ TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 #: name that fits counts.
 LOWEST = ("arrays", "errors", "escapes", "garbage", "operations", "launched", "spelling")
 BASE = (
+    "ranks",
     "grammars",
     "formula",
     "stats",
@@ -86,9 +87,8 @@ RESERVED = {
     "mpi4py": (
         "scalatrace.replay",
         "scalatrace.codegen",
-        "scalatrace.record",
         "scalatrace.auto",
-        "scalatrace.extrap",
+        "scalatrace.ranks",
         "scalatrace.predict",
     ),
     "scipy": ("scalatrace.stats",),

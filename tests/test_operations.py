@@ -9,6 +9,7 @@ import pytest
 
 import scalatrace
 from scalatrace.codegen.passes.whatif import BY_MESSAGES, SUFFIX
+from scalatrace.compilers.timed import TIMED_COLLECTIVES
 from scalatrace.operations import (
     BLOCKING_COLLECTIVES,
     COLLECTIVE_NAMES,
@@ -114,9 +115,10 @@ def test_native_code_numbers_collectives_as_the_table_does() -> None:
     header = (ROOT / "scalatrace/executor/native/st_sim.h").read_text()
     names = re.findall(r"ST_SIM_(\w+)", header.partition("enum st_sim_collective {")[2].partition("}")[0])
     assert names == [*(name.upper() for name in COLLECTIVE_NAMES), "NCOLLECTIVES"]
-    cases = (ROOT / "predict/calibrate/measures.c").read_text().partition("switch (which) {")[2]
+    cases = (ROOT / "scalatrace/compilers/timed_calls.h").read_text().partition("switch (op) {")[2]
     called = re.findall(r"return MPI_(\w+)\(", cases.partition("\n}")[0])
-    assert [operation(name).collective for name in called] == list(COLLECTIVE_NAMES)
+    assert tuple(name.lower() for name in called) == TIMED_COLLECTIVES
+    assert {operation(name).collective for name in called} == set(COLLECTIVE_NAMES)
 
 
 def test_replays_and_generated_programs_issue_the_same_collectives_as_messages() -> None:

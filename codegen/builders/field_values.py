@@ -15,7 +15,7 @@ from scalatrace.codegen.builders.position import BuilderPosition
 from scalatrace.codegen.builders.sample import Mask, RankSample
 from scalatrace.codegen.builders.sums import no_rule, sum_of_formula, sum_of_turns
 from scalatrace.codegen.builders.tables import ELEMENT, TABLES, ProgramTables
-from scalatrace.codegen.builders.vectors import at, fill_shape, prefix, row
+from scalatrace.codegen.builders.vectors import at, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
 from scalatrace.codegen.program.grid_shape import Array, GridShape, Requirement
@@ -57,6 +57,7 @@ from scalatrace.trace.model.symbolic import (
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import NAMED, is_counter
 from scalatrace.trace.symbolic.field import ELEMENTS, SUMMED_ELEMENTS, levels_of
+from scalatrace.trace.symbolic.shapes import join
 
 __all__ = ["FieldValues"]
 
@@ -165,7 +166,7 @@ class FieldValues:
         elif part.shape is None:
             e = next(self._slots(share, facts, name))
         else:
-            e = at(fill_shape(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
+            e = at(join(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
         return FieldPiece(share.ranks, e, share.cond)
 
     def _array(self, part: Part, facts: Domain) -> Const:
@@ -204,7 +205,7 @@ class FieldValues:
             return sum_of_formula(number(part.formulas[1]), n, self.reader, facts)
         if part.shape == CYCLE:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
-        return prefix(fill_shape(part.shape, self._slots(share, facts)), n, facts)
+        return prefix(join(part.shape, self._slots(share, facts)), n, facts)
 
     def _prefix_of_turns(self, part: Part, position: BuilderPosition, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""

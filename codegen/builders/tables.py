@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalatrace.codegen.builders.vectors import at, fill_shape, prefix, row
+from scalatrace.codegen.builders.vectors import at, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
@@ -15,6 +15,7 @@ from scalatrace.trace.exchange.type_sizes import entry_size
 from scalatrace.trace.model.symbolic import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.model.typetree import checked
+from scalatrace.trace.symbolic.shapes import join
 from scalatrace.trace.symbolic.special_values import stored
 from scalatrace.trace.values.compress import vec_of
 
@@ -37,7 +38,7 @@ class ProgramTables:
         self, kind: Kind, shape: Shape, slots: Iterator[Value], n: Callable[[], Expr], facts: Domain
     ) -> Value:
         """Which entry a parameter names the n-th time; n is asked for when that matters."""
-        pattern, entries = fill_shape(shape, slots)
+        pattern, entries = join(shape, slots)
         numbers = [self._entry(kind, entry, facts) for entry in entries]
         if isinstance(pattern, tuple):
             again_and_again = ((Const(0), Const(0), *pattern[1:]),)

@@ -24,19 +24,11 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient, remainder
-from scalatrace.trace.model.symbolic import Shape
 
-__all__ = ["at", "fill_shape", "prefix", "row"]
+__all__ = ["at", "prefix", "row"]
 
 Term = Any
 """An expression, or (turns, stride, content): a loop of values."""
-
-
-def fill_shape(shape: Shape, slots: Iterator[Value]) -> Any:
-    """A shape with expressions in the places of its integers; loops keep their turns and strides first."""
-    if shape is None:
-        return next(slots)
-    return tuple(fill_shape(part, slots) for part in shape) if type(shape) is tuple else shape
 
 
 def at(terms: Sequence[Term], index: Expr, facts: Domain) -> Value:

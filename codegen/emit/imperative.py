@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, ArgumentNames, list_used, possible
 from scalatrace.codegen.emit.array_runs import ArrayRun, array_runs
@@ -16,14 +16,16 @@ from scalatrace.codegen.emit.grids import law_text, options_of, rename_parameter
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
 from scalatrace.codegen.emit.text import Lines
+from scalatrace.codegen.emit.threads import KINDS, thread_functions
 from scalatrace.codegen.emit.wrapping import wrap_lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.passes.common import with_common_parts
 from scalatrace.codegen.passes.marks import used_marks, without_dead_marks
 from scalatrace.codegen.passes.repeats import with_repeats
-from scalatrace.codegen.passes.share import named_parts
+from scalatrace.codegen.passes.shorten import with_short_expressions
 from scalatrace.codegen.passes.split import with_functions
+from scalatrace.codegen.program.threads import ProgramThreads
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
     Branch,
@@ -72,15 +74,40 @@ class ImperativeEmitter(ABC):
     threads = True
     prefix: str
     end: str
+    files: tuple[str, ...]
+    """Of the run-time library."""
     reserved: frozenset[str] = frozenset()
+    thread_reserved: frozenset[str] = frozenset()
+    """Further names that programs of several threads take."""
     syntax: AbstractSet[str] = frozenset()
     from_zero = False
     """Whether displacements that are addresses begin at 0: no pointer lies before a buffer."""
 
-    @property
+    def __init__(self, threads: ProgramThreads | None = None) -> None:
+        """Make an emitter of programs with one thread, or with these threads."""
+        self.threads_of_ranks = threads
+        if threads is not None:
+            self.reserved = self.reserved | self.thread_reserved
+
+    def with_threads(self, threads: ProgramThreads | None) -> Self:
+        """Return the emitter of programs with these threads."""
+        return self if threads is None else type(self)(threads)
+
     @abstractmethod
+    def texts(self, names: tuple[str, ...]) -> RuntimeLibrary:
+        """The functions in some files of the run-time library."""
+
+    @abstractmethod
+    def threaded(self, shares_requests: bool, shares_messages: bool) -> RuntimeLibrary:
+        """The functions of programs with several threads, which may name those of other threads."""
+
+    @property
     def library(self) -> RuntimeLibrary:
         """The functions that programs carry."""
+        threads = self.threads_of_ranks
+        if threads is None:
+            return self.texts(self.files)
+        return self.threaded(threads.shares_requests, threads.shares_messages)
 
     @property
     @abstractmethod
@@ -94,7 +121,7 @@ class ImperativeEmitter(ABC):
     def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program."""
         program = with_functions(with_repeats(without_dead_marks(program), options.drawn))
-        program = named_parts(with_common_parts(program))
+        program = with_short_expressions(with_common_parts(program))
         return wrap_lines(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
@@ -104,6 +131,7 @@ class ImperativeEmitter(ABC):
         return (
             words(frame)
             | {word for p in self.library.pieces.values() for word in words(p.text)}
+            | {word for p in self.texts(("threads",)).pieces.values() for word in words(p.text)}
             | self.syntax
         )
 
@@ -114,6 +142,9 @@ class ImperativeEmitter(ABC):
 
 class ProgramText(ABC):
     """One program's text in the making."""
+
+    between: str
+    """What stands between two functions."""
 
     def __init__(self, emitter: ImperativeEmitter, program: BenchmarkProgram, options: EmitOptions) -> None:
         self.emitter, self.program, self.options = emitter, program, options
@@ -166,7 +197,8 @@ class ProgramText(ABC):
         return self.families.get(e.value, str(e.value)) if isinstance(e, Const) else self.infix.expr(e)
 
     def body(self, body: Sequence[Stmt]) -> None:
-        """Statements one after the other."""
+        """Statements one after the other; those of a thread in a function of their own."""
+        body = thread_functions(body) if self.threads else body
         for index, stmt in enumerate(body):
             match stmt:
                 case MpiCall():
@@ -182,6 +214,56 @@ class ProgramText(ABC):
                     self.let(stmt)
                 case ProgramPart():
                     self.part(stmt)
+
+    def orders(self) -> str:
+        """Return the functions that tell in which order threads use what they share.
+
+        Chooses the pieces of the library for them.
+        """
+        threads, expr = self.threads, self.infix.expr
+        if threads is None:
+            return ""
+        self.wanted["run_threads"] = None
+        parts = []
+        if "shared_comms" in self.wanted:
+            turns = [
+                (family, self.infix.notation.choice(f"i < {expr(order.length)}", expr(order.value), "thread"))
+                for family, order in threads.turns.items()
+            ]
+            calls = [(family, expr(n)) for family, n in threads.ncalls.items()]
+            parts += [self.choice("turn", turns), self.choice("ncalls", calls)]
+        if "object" in self.wanted or threads.shares_requests:
+            orders = threads.uses.values()
+            parts += [
+                self.use_numbers([(KINDS[kind], of) for kind, of in threads.uses]),
+                self.choice("nuses", enumerate(expr(order.length) for order in orders)),
+                self.choice("use", enumerate(expr(order.value) for order in orders)),
+            ]
+        return self.between.join(parts)
+
+    def choice(self, name: str, cases: Iterable[tuple[object, str]]) -> str:
+        """Return a function of the orders, which gives the result of a case; equal results stand together."""
+        by_result = dict[str, list[str]]()
+        for case, result in cases:
+            by_result.setdefault(result, []).append(str(case))
+        return self.choice_text(name, by_result)
+
+    @abstractmethod
+    def choice_text(self, name: str, cases: Mapping[str, Sequence[str]]) -> str:
+        """Return a function of the orders.
+
+        Args:
+            name: turn, ncalls, nuses or use.
+            cases: result -> the numbers that have it.
+        """
+
+    @abstractmethod
+    def use_numbers(self, objects: Sequence[tuple[str, int]]) -> str:
+        """Return what gives the number of a shared object.
+
+        Args:
+            objects: kind, and number among those of the kind.
+        """
 
     def part(self, part: ProgramPart) -> None:
         """Write a function, unless it was called before, and call it here."""

@@ -21,10 +21,13 @@ from scalatrace.formula import Compare, Const
 from scalatrace.operations import is_collective, operation
 from scalatrace.trace.model.tables import Kind, SharedKind
 
-__all__ = ["CommUse", "SharedUses", "replace_forms", "shared_uses", "thread_functions"]
+__all__ = ["KINDS", "CommUse", "SharedUses", "replace_forms", "shared_uses", "thread_functions"]
 
 _FORM = "threaded_"
 """What the names of pieces begin with that stand in for others in programs of several threads."""
+
+KINDS = {SharedKind.REQUEST: "REQUEST", SharedKind.WINDOW: "WINDOW", SharedKind.FILE: "FILES"}
+"""Names of kinds in programs."""
 
 OBJECTS = {"win": SharedKind.WINDOW, "fh": SharedKind.FILE}
 """Parameters that name an object by its number on a communicator."""

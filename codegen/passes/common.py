@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TypeVar
 
-from scalatrace.codegen.passes.share import Interner, part_stem, uses, with_children
+from scalatrace.codegen.passes.names import P, Part, PartNames
 from scalatrace.codegen.passes.total import interval_of
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
@@ -34,7 +33,6 @@ from scalatrace.formula import (
     AnyOf,
     Binary,
     Choose,
-    Cond,
     Const,
     Expr,
     Item,
@@ -44,10 +42,11 @@ from scalatrace.formula import (
     Var,
     bounds,
     children,
+    count_uses,
     leaves,
     length,
-    names_in,
     nodes,
+    with_children,
 )
 from scalatrace.formula.bounds import Interval
 from scalatrace.operations import Category, operation
@@ -67,11 +66,8 @@ MIN_LENGTH = 3
 RANK = "rank"
 
 Body = tuple[Stmt, ...]
-Part = Value | Cond
 Names = dict[int, tuple[Expr | Select, Var]]
 """Parts with their variables, by id, the shortest first."""
-
-P = TypeVar("P", bound=Part)
 
 MAX_SEARCHES = 6
 """Searches for places of variables, each without those that had none in the one before."""
@@ -147,40 +143,28 @@ class _Naming:
     """
 
     def __init__(self, program: BenchmarkProgram) -> None:
-        every = list(statements(program.body))
-        loops = {stmt.variable.name for stmt in every if isinstance(stmt, LoopStatement)}
-        self._taken = names_in(*(part for stmt in every for part in needed_by(stmt))) | loops
-        self._numbers: dict[str, Iterator[int]] = {}
-        self._intern = Interner()
+        self._parts = PartNames(program)
         self._wishes: dict[int, str] = {}
         self._names: dict[int, frozenset[str]] = {}
         self._of_comms: dict[int, bool] = {}
         self._nprocs = program.nprocs
         self._intervals: dict[int, Interval | None] = {}
-        self._named: dict[int, Var] = {}
-        self._done: dict[int, Part] = {}
         self._functions: dict[str, Body] = {}
         self.nnamed = 0
 
     def function(self, body: Body, parameters: Sequence[Var]) -> Body:
         """The statements of a function; its parameters and the rank are known in it."""
-        before, self._named, self._done = self._named, {}, {}
-        result = self._scope(
-            body,
-            _Scope(frozenset({RANK, *(variable.name for variable in parameters)}), "", _makes_comms(body)),
-        )
-        self._named, self._done = before, {}
-        return result
+        bound = frozenset({RANK, *(variable.name for variable in parameters)})
+        with self._parts.scope(function=True):
+            return self._scope(body, _Scope(bound, "", _makes_comms(body)))
 
     def _scope(self, body: Body, scope: _Scope) -> Body:
         """The statements of a scope, in which parts have names that use its loop's variable."""
         blocks = count()
         self._collect(body, None, next(blocks), False, blocks, scope)
-        before = dict(self._named)
-        self._define(self._chosen(scope), scope)
-        result = self._rebuilt(body, iter(count()), scope)
-        self._named, self._done = before, {}
-        return result
+        with self._parts.scope():
+            self._define(self._chosen(scope), scope)
+            return self._rebuilt(body, iter(count()), scope)
 
     # -- choice --------------------------------------------------------------------------------------------
 
@@ -209,23 +193,23 @@ class _Naming:
         match stmt:
             case LoopStatement() | Branch():
                 (part,) = needed_by(stmt)
-                part = self._intern(part)
+                part = self._parts.intern(part)
                 if isinstance(stmt, LoopStatement):
                     self._wishes.setdefault(id(part), "trips")
                 yield part, True
             case MpiCall():
                 for argument in stmt.arguments:
                     if _is_index(argument):
-                        parts = map(self._intern, _without_alternatives(argument.value))
+                        parts = map(self._parts.intern, _without_alternatives(argument.value))
                         yield from ((part, number == 0) for number, part in enumerate(parts))
                         continue
-                    value = self._intern(argument.value)
+                    value = self._parts.intern(argument.value)
                     self._wishes.setdefault(id(value), _WISHES.get(argument.name, ""))
                     yield value, True
 
     def _chosen(self, scope: _Scope) -> Names:
         """Return the parts to name with their variables, by id, the shortest first."""
-        counts = uses(part for part, _, _ in scope.roots)
+        counts = count_uses(part for part, _, _ in scope.roots)
         chosen: Names = {}
         for part in sorted(_distinct(part for part, _, _ in scope.roots), key=length):
             if not isinstance(part, Expr | Select) or isinstance(part, Const | Var):
@@ -256,19 +240,11 @@ class _Naming:
     def _variable(self, part: Expr | Select, names: frozenset[str], coordinate: bool) -> Var:
         """A variable for a part, named after its use, or what it depends on."""
         limits = self._interval(part) or (bounds(part) if isinstance(part, Expr) else None)
+        preferred = ""
         if coordinate and isinstance(part, Binary) and isinstance(part.right, Const):
-            stem = f"rank_mod_{part.right.value}" if part.op == "%" else f"rank_div_{part.right.value}"
-            name = stem if stem not in self._taken else ""
-        else:
-            name = ""
-        if not name:
-            stem = self._wishes.get(id(part)) or part_stem(part)
-            numbers = self._numbers.setdefault(stem, count(1))
-            name = next(name for n in numbers if (name := f"{stem}{n}") not in self._taken)
-        self._taken.add(name)
-        return (
-            Var(name) if limits is None or isinstance(part, Select) else Var(name, limits[1] + 1, limits[0])
-        )
+            preferred = f"rank_{'mod' if part.op == '%' else 'div'}_{part.right.value}"
+        stem = self._wishes.get(id(part), "")
+        return self._parts.new_variable(part, None if isinstance(part, Select) else limits, stem, preferred)
 
     def _interval(self, part: Value) -> Interval | None:
         """The interval of a part that always has a value; None for others."""
@@ -296,8 +272,7 @@ class _Naming:
         for key, (part, variable) in reversed(names.items()):
             let = LetStatement(variable, part, fits=self._interval(part) is not None)
             scope.definitions.setdefault((places[key].block, places[key].index), []).insert(0, let)
-        self._named.update({key: variable for key, (_, variable) in names.items()})
-        self._done = {}
+        self._parts.assign({key: variable for key, (_, variable) in names.items()})
         self.nnamed += len(names)
 
     # -- statements ----------------------------------------------------------------------------------------
@@ -316,14 +291,14 @@ class _Naming:
     def _statement(self, stmt: Stmt, blocks: Iterator[int], scope: _Scope) -> Stmt:
         match stmt:
             case LoopStatement(variable, trips, inner):
-                body, trips = self._rebuilt(inner, blocks, scope), self._replaced(self._intern(trips))
-                bound = scope.bound | {variable.name, *self._variables()}
+                body, trips = self._rebuilt(inner, blocks, scope), self._replaced(trips)
+                bound = scope.bound | {variable.name}.union(v.name for v in self._parts.variables.values())
                 return LoopStatement(
                     variable, trips, self._scope(body, _Scope(bound, variable.name, _makes_comms(body)))
                 )
             case Branch(cond, then, otherwise):
                 first, second = (self._rebuilt(branch, blocks, scope) for branch in (then, otherwise))
-                return Branch(self._replaced(self._intern(cond)), first, second)
+                return Branch(self._replaced(cond), first, second)
             case MpiCall():
                 return replace(stmt, arguments=tuple(map(self._argument, stmt.arguments)))
             case ProgramPart(name, parameters, inner):
@@ -332,31 +307,21 @@ class _Naming:
                 return replace(stmt, body=self._functions[name])
         return stmt
 
-    def _variables(self) -> Iterator[str]:
-        return (variable.name for variable in self._named.values())
+    def _replaced(self, part: P) -> P:
+        return self._parts.replaced(self._parts.intern(part))
 
     def _argument(self, argument: ProgramArgument) -> ProgramArgument:
         if _is_index(argument):
             return replace(argument, value=self._with_alternatives(argument.value))
-        return replace(argument, value=self._replaced(self._intern(argument.value)))
+        return replace(argument, value=self._replaced(argument.value))
 
     def _with_alternatives(self, value: Value) -> Value:
         """The index of an entry, of which emitters still see the alternatives."""
         match value:
             case Choose(cond, a, b) | Select(cond, a, b):
-                cond = self._replaced(self._intern(cond))
+                cond = self._replaced(cond)
                 return with_children(value, (cond, self._with_alternatives(a), self._with_alternatives(b)))
-        return with_children(value, [self._replaced(self._intern(child)) for child in children(value)])
-
-    def _replaced(self, part: P) -> P:
-        """An interned part with variables in place of parts that have a name."""
-        if not self._named or not children(part):
-            return part
-        if id(part) not in self._done:
-            variable = self._named.get(id(part))
-            replaced = with_children(part, [self._replaced(child) for child in children(part)])
-            self._done[id(part)] = variable or replaced
-        return self._done[id(part)]  # type: ignore[return-value]
+        return with_children(value, [self._replaced(child) for child in children(value)])
 
 
 def _makes_comms(body: Body) -> bool:

@@ -21,12 +21,12 @@ from typing import Any
 from mpi4py import MPI
 
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.operations import COLLECTIVE_NAMES
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
 from scalatrace.predict.calibrate.plan import BURST, Experiment, Settings, draw_peers, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
+from scalatrace.ranks import on_all, wait_asleep
 
 __all__ = ["CampaignRank", "Progress", "run_guarded"]
 
@@ -96,7 +96,6 @@ def _text(path: str) -> str:
 
 SEND_LIMIT_S = 0.1
 """A send that has not ended by then waits for its receive."""
-POLL_S = 1e-3
 VERDICT = 21
 """Tag of the outcome of a test."""
 
@@ -142,12 +141,6 @@ class CampaignRank:
         print(f"scalatrace: {message}", file=sys.stderr, flush=True)
         self.comm.Abort(1)
 
-    def rest(self) -> None:
-        """Wait for all ranks. Sleep meanwhile, so that those that measure have their cores."""
-        request = self.comm.Ibarrier()
-        while not request.Test():
-            time.sleep(POLL_S)
-
 
 def run_guarded(
     settings: Settings, command: Sequence[str], progress: Progress | None = None
@@ -178,14 +171,7 @@ def prepare(settings: Settings) -> CampaignRank:
     if comm.size < 2:
         raise UsageError("calibration needs 2 ranks or more: mpiexec -n 2 scalatrace calibrate ...")
     draw_calls(settings)
-    measures, reason = None, ""
-    try:
-        measures = Measures(comm, BURST * max(8, settings.max_bytes))
-    except ScalatraceError as error:
-        reason = str(error)
-    reasons = [text for text in comm.allgather(reason) if text]
-    if reasons or measures is None:
-        raise ScalatraceError(reasons[0])
+    measures = on_all(comm, lambda: Measures(comm, BURST * max(8, settings.max_bytes)), "calibrate")
     hosts = comm.allgather(MPI.Get_processor_name())
     return CampaignRank(comm, measures, _pairs(hosts), hosts, time.monotonic())
 
@@ -210,7 +196,7 @@ def run_campaign(
         if progress and comm.rank == 0:
             progress(done, len(experiments))
         measurements += _done(site, experiment, settings)
-    site.rest()
+    wait_asleep(site.comm)
     everything = comm.gather((site.host, host_facts(), measurements))
     if everything is None:
         return None
@@ -243,7 +229,7 @@ def _thresholds(site: CampaignRank, max_bytes: int) -> tuple[list[Measurement], 
         if site.peer(level) is not None:
             sizes["eager"] = largest(partial(_passes, site, level, "deadlock", SEND_LIMIT_S * 1e9), max_bytes)
             sizes["asynchronous"] = largest(partial(_passes, site, level, "corruption", None), max_bytes)
-        site.rest()
+        wait_asleep(site.comm)
         eager[level] = site.comm.bcast(sizes.get("eager"), root=leader)
         if site.leads(level):
             measurements += [_threshold(site, level, name, size, max_bytes) for name, size in sizes.items()]
@@ -273,11 +259,11 @@ def _done(site: CampaignRank, experiment: Experiment, settings: Settings) -> lis
     """Carry out one experiment. Returns a measurement on the rank that has its durations."""
     together = experiment.kind in ("collective", "pairs", "kernel")
     if together:
-        site.rest()
+        wait_asleep(site.comm)
     at_s = site.elapsed_s()
     durations = _durations(site, experiment, settings)
     if experiment.kind == "kernel":
-        site.rest()
+        wait_asleep(site.comm)
     if not durations:
         return []
     params = dict(experiment.params)
@@ -294,7 +280,7 @@ def _durations(site: CampaignRank, experiment: Experiment, settings: Settings) -
     if kind == "kernel":
         return [KERNELS[experiment.name].call(experiment.params)]
     if kind == "collective":
-        durations = site.measures.collective(COLLECTIVE_NAMES.index(experiment.name), nbytes, repeats)
+        durations = site.measures.collective(experiment.name, nbytes, repeats)
         return durations if site.comm.rank == 0 else []
     if kind == "pairs":
         peers = draw_peers(site.hosts, settings.seed, experiment.params["pairing"])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from importlib import resources
 from typing import Any
 
 from mpi4py import MPI
 
-from scalatrace.compilers.generated import GeneratedKind, load, shared_library
+from scalatrace.compilers.generated import GeneratedKind
+from scalatrace.compilers.timed import TIMED_COLLECTIVES, reserve_buffers, timed_library
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["Measures"]
@@ -35,12 +35,8 @@ class Measures:
         Raises:
             ScalatraceError: there is no compiler for this MPI, or not enough memory.
         """
-        source = resources.files("scalatrace.predict.calibrate").joinpath("measures.c").read_text("utf-8")
-        self._code = load(_LIBRARY, shared_library(_LIBRARY, source, comm.rank == 0))
-        if self._code.st_reserve(ctypes.c_long(max_bytes)):
-            raise ScalatraceError(
-                f"no memory for two buffers of {max_bytes:,} bytes; use a smaller --max-bytes"
-            )
+        self._code = timed_library(_LIBRARY, "scalatrace.predict.calibrate", "measures.c", comm.rank == 0)
+        reserve_buffers(self._code, max_bytes, comm.size, "; use a smaller --max-bytes")
         self._handle = comm.py2f()
 
     def between(self, name: str, leads: bool, peer: int, *arguments: float, count: int = 1) -> list[float]:
@@ -51,8 +47,9 @@ class Measures:
         """Call a function of this rank alone. Returns `count` durations."""
         return self._call(name, *arguments, count=count)
 
-    def collective(self, number: int, nbytes: int, repeats: int) -> list[float]:
-        """Call a collective operation on all ranks. Returns durations, on rank 0."""
+    def collective(self, name: str, nbytes: int, repeats: int) -> list[float]:
+        """Call a collective operation with equal blocks on all ranks. Returns durations, on rank 0."""
+        number = TIMED_COLLECTIVES.index("reduce_scatter_block" if name == "reduce_scatter" else name)
         return self._call("collective", self._handle, number, nbytes, repeats, count=repeats)
 
     def pairs(self, peer: int, nbytes: int, repeats: int) -> list[float]:

@@ -9,43 +9,7 @@
  *     ready  <-------------------- all receives are posted
  *     [timed calls] -------------> [timed calls]
  */
-#define _POSIX_C_SOURCE 200809L
-#include <mpi.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-enum { DATA = 11, READY = 12, OTHER = 13, RESULT = 14, WARM_UP = 2, PAUSE_NS = 100000 };
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        int code_ = (call);                                                                                            \
-        if (code_ != MPI_SUCCESS) return code_;                                                                        \
-    } while (0)
-
-static char *out_buffer, *in_buffer;
-static size_t buffer_size;
-
-static double now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-/* Allocate both buffers and write to their pages. Returns 1 without memory. */
-int st_reserve(long nbytes) {
-    size_t wanted = nbytes > 0 ? (size_t)nbytes : 1;
-    if (wanted <= buffer_size) return 0;
-    free(out_buffer);
-    free(in_buffer);
-    out_buffer = malloc(wanted);
-    in_buffer = malloc(wanted);
-    buffer_size = out_buffer && in_buffer ? wanted : 0;
-    if (!buffer_size) return 1;
-    memset(out_buffer, 1, wanted);
-    memset(in_buffer, 1, wanted);
-    return 0;
-}
+enum { DATA = 11, READY = 12, OTHER = 13, RESULT = 14, PAUSE_NS = 100000 };
 
 /* Send the durations of the peer to the leader. */
 static int collect(MPI_Comm comm, int first, int peer, int repeats, double *ns) {
@@ -188,32 +152,6 @@ int st_pack(int nbytes, int repeats, double *ns) {
     return MPI_Type_free(&type);
 }
 
-static int collective(MPI_Comm comm, int which, int nbytes, int size) {
-    int n = nbytes / (int)sizeof(double);
-    switch (which) {
-    case 0:
-        return MPI_Barrier(comm);
-    case 1:
-        return MPI_Bcast(out_buffer, nbytes, MPI_BYTE, 0, comm);
-    case 2:
-        return MPI_Reduce(out_buffer, in_buffer, n, MPI_DOUBLE, MPI_SUM, 0, comm);
-    case 3:
-        return MPI_Allreduce(out_buffer, in_buffer, n, MPI_DOUBLE, MPI_SUM, comm);
-    case 4:
-        return MPI_Gather(out_buffer, nbytes, MPI_BYTE, in_buffer, nbytes, MPI_BYTE, 0, comm);
-    case 5:
-        return MPI_Scatter(out_buffer, nbytes, MPI_BYTE, in_buffer, nbytes, MPI_BYTE, 0, comm);
-    case 6:
-        return MPI_Allgather(out_buffer, nbytes, MPI_BYTE, in_buffer, nbytes, MPI_BYTE, comm);
-    case 7:
-        return MPI_Alltoall(out_buffer, nbytes, MPI_BYTE, in_buffer, nbytes, MPI_BYTE, comm);
-    case 8:
-        return MPI_Reduce_scatter_block(out_buffer, in_buffer, n, MPI_DOUBLE, MPI_SUM, comm);
-    default:
-        return MPI_Scan(out_buffer, in_buffer, n, MPI_DOUBLE, MPI_SUM, comm);
-    }
-}
-
 /* A collective call after a barrier: the longest duration of all ranks, on rank 0. */
 int st_collective(MPI_Fint handle, int which, int nbytes, int repeats, double *ns) {
     MPI_Comm comm = MPI_Comm_f2c(handle);
@@ -224,7 +162,7 @@ int st_collective(MPI_Fint handle, int which, int nbytes, int repeats, double *n
     for (int i = -WARM_UP; i < repeats; i++) {
         TRY(MPI_Barrier(comm));
         double begin = now_ns();
-        TRY(collective(comm, which, nbytes, size));
+        TRY(call_collective(comm, which, nbytes, MPI_DOUBLE, (int)sizeof(double), MPI_SUM, 0, size));
         if (i >= 0) ns[i] = now_ns() - begin;
     }
     if (rank == 0) return MPI_Reduce(MPI_IN_PLACE, ns, repeats, MPI_DOUBLE, MPI_MAX, 0, comm);

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TypeVar, cast
 
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import ScalatraceError
+from scalatrace.ranks import load_mpi
 
 __all__ = ["MPI_RANKS", "WorkerPool", "open_pool"]
 
@@ -63,12 +64,10 @@ def open_pool(workers: int | str) -> Iterator[WorkerPool]:
         UsageError: mpi4py cannot be used.
     """
     if workers == MPI_RANKS:
-        try:
-            from mpi4py import MPI
-            from mpi4py.futures import MPICommExecutor
-        except (ImportError, RuntimeError) as error:
-            raise UsageError(f"--workers mpi needs mpi4py, which cannot be used: {error}") from None
-        with MPICommExecutor(MPI.COMM_WORLD, root=0) as executor:
+        world = load_mpi("--workers mpi shares the simulations").COMM_WORLD
+        from mpi4py.futures import MPICommExecutor
+
+        with MPICommExecutor(world, root=0) as executor:
             yield WorkerPool(cast("Executor | None", executor), serves=executor is None)
     elif workers == 1:
         yield WorkerPool(None)

@@ -17,14 +17,7 @@ from scalatrace.trace.model.trace import PARAMETER, Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic
 
-__all__ = ["METRICS", "experiment", "experiment_json"]
-
-METRICS = {
-    "time": "seconds in the calls of a path",
-    "computation": "seconds of computation before them",
-    "visits": "calls",
-    "bytes": "bytes sent",
-}
+__all__ = ["experiment", "experiment_json"]
 
 MetricValues = dict[tuple[str, str], float]
 """Value by call path and metric."""

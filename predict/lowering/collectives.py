@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 
-from scalatrace.errors import FormatError
 from scalatrace.operations import Category, blocking_name, operation, sent_bytes
 from scalatrace.predict.lowering.actions import (
     CollectiveAction,
@@ -25,8 +24,8 @@ from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.lowering.requests import PendingCollective, RequestNumbers
 from scalatrace.predict.lowering.schedules import RoundShape, schedule, used_algorithm
 from scalatrace.predict.platform import Platform
+from scalatrace.trace.exchange.blocks import collective_blocks
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
-from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator
 
@@ -38,60 +37,11 @@ def _shape_of(call: Call) -> RoundShape | None:
     base, row, comm = blocking_name(call.op), operation(call.op), call.comm
     if not row.collective or comm.remote is not None or comm.rank < 0:
         return None
-    rank, n = comm.rank, comm.size
     root = max(call.get("root", 0), 0)
     is_list = base in ("Gatherv", "Scatterv")  # members know only their own size
-    shape = RoundShape(base.lower() if is_list else row.collective, rank, n, 0, root)
-    if row.equal_block:
-        return shape._replace(nbytes=row.equal_block.nbytes(call))
-    match base:
-        case "Gather" | "Scatter":
-            inner = "recv" if (base == "Gather") == (rank == root) else "send"
-            return shape._replace(nbytes=_block(call, inner))
-        case "Gatherv":
-            if rank == root:
-                return shape._replace(recvs=_blocks(call, "recv"))
-            return shape._replace(nbytes=_block(call, "send"))
-        case "Scatterv":
-            if rank == root:
-                return shape._replace(sends=_blocks(call, "send"))
-            return shape._replace(nbytes=_block(call, "recv"))
-        case "Allgatherv":
-            return _list_sizes(shape, None, _blocks(call, "recv"))
-        case "Alltoallv" | "Alltoallw":
-            recvs = _blocks(call, "recv")
-            return _list_sizes(shape, recvs if call.get("in_place", 0) == 1 else _blocks(call, "send"), recvs)
-        case "Reduce_scatter":
-            size = _size(call, "datatype")
-            return _list_sizes(shape, None, tuple(count * size for count in call["recvcounts"]))
-    return shape
-
-
-def _list_sizes(shape: RoundShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> RoundShape:
-    """Add sizes that differ; the rules of algorithms count their mean."""
-    total = max(sum(recvs), sum(sends or ()))
-    return shape._replace(nbytes=total // max(shape.nranks, 1), sends=sends, recvs=recvs)
-
-
-def _size(call: Call, name: str) -> int:
-    return int(getattr(call.get(name), "size", 0))  # a special value is no datatype
-
-
-def _block(call: Call, side: str) -> int:
-    return max(int(call.get(f"{side}count", 0)), 0) * _size(call, f"{side}type")
-
-
-def _blocks(call: Call, side: str) -> tuple[int, ...]:
-    counts = call[f"{side}counts"]
-    if f"{side}types" in call:
-        sizes = member_sizes(call[f"{side}types"])
-        if len(sizes) != len(counts):
-            raise FormatError(
-                f"{call.op} of rank {call.rank} has {len(counts)} {side}counts, but {len(sizes)} {side}types"
-            )
-        return tuple(max(n, 0) * size for n, size in zip(counts, sizes, strict=True))
-    size = _size(call, f"{side}type")
-    return tuple(max(n, 0) * size for n in counts)
+    name = base.lower() if is_list else row.collective
+    blocks = collective_blocks(call)
+    return RoundShape(name, comm.rank, comm.size, blocks.nbytes, root, blocks.sends, blocks.recvs)
 
 
 Step = tuple[int, int, int, int, int, int]

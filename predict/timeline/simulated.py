@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from scalatrace.errors import LimitError
 from scalatrace.predict.engine.call_log import CallLog
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline.lines import TimelineLines
-from scalatrace.predict.timeline.times import MAX_CALLS, TimelineTimes
+from scalatrace.predict.timeline.times import TimelineTimes
 
 __all__ = ["simulated_times"]
 
@@ -23,12 +22,9 @@ def simulated_times(
     1 ns, as the formats of viewers need it; so calls that take no time may move by some ns.
 
     Raises:
-        ScalatraceError: the trace cannot be simulated, or has more than MAX_CALLS calls.
+        ScalatraceError: the trace cannot be simulated, or has more calls than `CallLog` keeps.
     """
     trace = lines.lowering.trace
-    ncalls = sum(trace.nevents(rank) for rank in lines.lowering.ranks)
-    if ncalls > MAX_CALLS:
-        raise LimitError(f"times of {ncalls:,} calls: the limit is {MAX_CALLS:,}; choose fewer ranks")
     simulator = Simulator(trace)
     log = CallLog(trace, simulator.program, lines.lines)
     simulator.run(platform, options, call_log=log)

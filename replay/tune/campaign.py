@@ -6,7 +6,6 @@ other ranks            order -> measure -> combine
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from statistics import fmean
@@ -15,6 +14,7 @@ import numpy as np
 from mpi4py import MPI
 
 from scalatrace.arrays import Floats
+from scalatrace.ranks import wait_asleep
 from scalatrace.replay.tune.compiled import ControlVariables, TimedCollectives
 from scalatrace.replay.tune.library import MpiLibrary, TunedSetting
 from scalatrace.replay.tune.points import CollectivePoint
@@ -27,7 +27,6 @@ TARGET_NS = 3e6
 MIN_REPEATS, MAX_REPEATS = 5, 30
 MAX_OFFSET_NS = 2e6
 """Limit of how late a rank comes: a rank that comes later finds the same situation."""
-POLL_S = 5e-4
 
 Order = tuple[int, TunedSetting | None, int, bool]
 """Number of a point, an algorithm (None: the default), calls, and whether results are compared."""
@@ -147,7 +146,7 @@ class MeasuringRank:
             part = self._timed.time(comm, meeting, point, self._offset_ns(point), repeats, checks)
         self._set(before)
         if sum(map(len, point.groups)) < self._comm.size:
-            self._wait_asleep()
+            wait_asleep(self._comm)
         return self._comm.gather(part)
 
     def _made_with(
@@ -175,12 +174,6 @@ class MeasuringRank:
             with suppress(ValueError):
                 return min(arrivals[group.index(self._comm.rank)], MAX_OFFSET_NS)
         return 0.0
-
-    def _wait_asleep(self) -> None:
-        """Wait for all ranks; those that do not take part leave their cores to the others."""
-        request = self._comm.Ibarrier()
-        while not request.Test():
-            time.sleep(POLL_S)
 
 
 def _time_of(point: CollectivePoint, parts: Sequence[Part]) -> float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from importlib import resources
 
 import numpy as np
 from mpi4py import MPI
 
 from scalatrace.arrays import Floats
-from scalatrace.compilers.generated import GeneratedKind, load, shared_library
+from scalatrace.compilers.generated import GeneratedKind
+from scalatrace.compilers.timed import TIMED_COLLECTIVES, reserve_buffers, timed_library
 from scalatrace.errors import ScalatraceError
-from scalatrace.replay.tune.points import OPERATIONS, CollectivePoint
+from scalatrace.replay.tune.points import CollectivePoint
 
 __all__ = ["ControlVariables", "TimedCollectives"]
 
@@ -25,8 +25,7 @@ TEXT_BYTES = 1 << 14
 
 
 def _code(speaks: bool) -> ctypes.CDLL:
-    source = resources.files("scalatrace.replay.tune").joinpath("timing.c").read_text("utf-8")
-    return load(_LIBRARY, shared_library(_LIBRARY, source, speaks))
+    return timed_library(_LIBRARY, "scalatrace.replay.tune", "timing.c", speaks)
 
 
 class ControlVariables:
@@ -115,8 +114,7 @@ class TimedCollectives:
             ctypes.c_double, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p,
         ]  # fmt: skip
         most = max((point.total_bytes for point in points), default=0)
-        if self._code.st_reserve(ctypes.c_long(most), nranks):
-            raise ScalatraceError(f"no memory for two buffers of {most:,} bytes")
+        reserve_buffers(self._code, most, nranks)
 
     def time(
         self,
@@ -139,7 +137,7 @@ class TimedCollectives:
         """
         ns, digest = np.zeros(repeats), ctypes.c_uint64()
         code = self._code.st_time(
-            comm.py2f(), meeting.py2f(), OPERATIONS.index(point.op), point.block, point.total_bytes,
+            comm.py2f(), meeting.py2f(), TIMED_COLLECTIVES.index(point.op), point.block, point.total_bytes,
             point.element, point.root, offset_ns, repeats, ns.ctypes.data,
             ctypes.addressof(digest) if checks else None,
         )  # fmt: skip

@@ -17,7 +17,9 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
+from scalatrace.compilers.timed import TIMED_COLLECTIVES
 from scalatrace.operations import Category, Operation, operation
+from scalatrace.trace.exchange.blocks import collective_blocks
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.load import COMPUTE, Loads
@@ -29,15 +31,9 @@ if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
 __all__ = [
-    "OPERATIONS", "OWN_OPERATION", "REDUCTIONS", "CollectedCalls", "CollectivePoint", "LeftOutCalls",
+    "OWN_OPERATION", "REDUCTIONS", "CollectedCalls", "CollectivePoint", "LeftOutCalls",
     "collect_calls", "merge_calls",
 ]  # fmt: skip
-
-OPERATIONS = (
-    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "allgatherv", "alltoall",
-    "alltoallv", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
-)  # fmt: skip
-"""Operations that are measured, in the order of `call_collective` in timing.c."""
 
 REDUCTIONS = frozenset({"reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"})
 
@@ -151,7 +147,7 @@ def collect_calls(trace: Trace, rank: int) -> tuple[list[CollectedCalls], list[L
                 left_out[row.base, _BETWEEN_GROUPS] += n
             elif call.get("op") == USER_OPERATION:
                 left_out[row.base, OWN_OPERATION] += n
-            elif (block := _block(call)) * call.comm.size >= MAX_BYTES:
+            elif (block := collective_blocks(call).mean_nbytes) * call.comm.size >= MAX_BYTES:
                 left_out[row.base, _TOO_LARGE] += n
             elif call.comm.size > 1:
                 first = call.comm.members[0]
@@ -179,7 +175,7 @@ def collect_calls(trace: Trace, rank: int) -> tuple[list[CollectedCalls], list[L
 def _why_not(trace: Trace, event: Event, row: Operation) -> str:
     if row.nonblocking or row.flow_later:
         return _NOT_BY_SETTINGS
-    if row.base.lower() not in OPERATIONS:
+    if row.base.lower() not in TIMED_COLLECTIVES:
         return _OTHER_KIND
     return _HISTOGRAM if bytes_estimated(trace, event) else ""
 
@@ -207,22 +203,6 @@ def _element(call: Call) -> int:
         return 1
     size = getattr(call.get("datatype"), "size", 1)
     return 8 if size and size % 8 == 0 else 4 if size == 4 else 1
-
-
-def _block(call: Call) -> float:
-    """Return the bytes of the vector, or for each rank; the mean where they differ."""
-    row, n = operation(call.op), call.comm.size
-    if row.equal_block:
-        return float(row.equal_block.nbytes(call))
-    base = row.base
-    if base in ("Gather", "Scatter"):
-        side = "recv" if (base == "Gather") == (call.get("root") == call.comm.rank) else "send"
-        return float(max(call.get(f"{side}count", 0), 0) * getattr(call.get(f"{side}type"), "size", 0))
-    if base == "Reduce_scatter":
-        return float(sum(call["recvcounts"]) * getattr(call.get("datatype"), "size", 0) / n)
-    if base in ("Allgatherv", "Alltoallv"):
-        return float(sum(call["recvcounts"]) * getattr(call.get("recvtype"), "size", 0) / n)
-    return 0.0
 
 
 @dataclass
@@ -256,7 +236,7 @@ def merge_calls(by_rank: Sequence[Iterable[CollectedCalls]]) -> list[CollectiveP
             times[1] += own.calls * own.before_ns
     nranks = max(1, len(by_rank))
     points = [_point(op, size, merged, members, nranks) for (op, size, _), merged in bins.items()]
-    return sorted(points, key=lambda point: (OPERATIONS.index(point.op), point.size, point.block))
+    return sorted(points, key=lambda point: (TIMED_COLLECTIVES.index(point.op), point.size, point.block))
 
 
 def _bin_of(own: CollectedCalls) -> int:

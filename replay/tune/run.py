@@ -8,12 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from mpi4py import MPI
 
 from scalatrace.compilers.elf import loaded_mpi
+from scalatrace.compilers.timed import TIMED_COLLECTIVES
 from scalatrace.errors import ScalatraceError
+from scalatrace.ranks import on_all
 from scalatrace.replay.common.errors import RanksError
 from scalatrace.replay.tune.campaign import MeasuringRank
 from scalatrace.replay.tune.compiled import ControlVariables, TimedCollectives
@@ -21,7 +23,6 @@ from scalatrace.replay.tune.library import DYNAMIC, SIZELESS, MpiLibrary, Operat
 from scalatrace.replay.tune.mpich import Mpich
 from scalatrace.replay.tune.openmpi import OpenMpi
 from scalatrace.replay.tune.points import (
-    OPERATIONS,
     OWN_OPERATION,
     CollectivePoint,
     LeftOutCalls,
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
 __all__ = ["TuneResult", "rules_of", "run_tuning"]
-
-T = TypeVar("T")
 
 MIN_WHOLE_SAVING = 0.01
 """Least saving for which rules are written: a part of the time of all collectives."""
@@ -100,7 +99,7 @@ def run_tuning(
     points, left_out = _collect(trace, comm)
     if not points:
         raise ScalatraceError(_nothing_to_tune(left_out))
-    library, variables, timed = _on_all(comm, lambda: _prepare(comm, points))
+    library, variables, timed = on_all(comm, lambda: _prepare(comm, points), "tune")
     rank = MeasuringRank(comm, points, library, variables, timed)
     if comm.rank:
         rank.serve()
@@ -123,21 +122,8 @@ def run_tuning(
     return replace(result, rules=rules_of(tunables, units, library))
 
 
-def _on_all(comm: MPI.Intracomm, step: Callable[[], T]) -> T:
-    """Carry out a step on all ranks. Raises the error of the first rank that has one, on all of them."""
-    result, reason = None, ""
-    try:
-        result = step()
-    except ScalatraceError as error:
-        reason = str(error) or type(error).__name__
-    reasons = [text for text in comm.allgather(reason) if text]
-    if reasons or result is None:
-        raise ScalatraceError(reasons[0])
-    return result
-
-
 def _collect(trace: Trace, comm: MPI.Intracomm) -> tuple[list[CollectivePoint], list[LeftOutCalls]]:
-    own = _on_all(comm, lambda: collect_calls(trace, comm.rank))
+    own = on_all(comm, lambda: collect_calls(trace, comm.rank), "tune")
     gathered = comm.gather(own)
     merged: tuple[list[CollectivePoint], list[LeftOutCalls]] = [], []
     if gathered is not None:
@@ -223,7 +209,7 @@ def rules_of(
         nbytes = library.rule_bytes(unit.unit.points[0])
         chosen[unit.unit.op][unit.unit.size][nbytes] = choice
     result = []
-    for op in sorted(chosen, key=OPERATIONS.index):
+    for op in sorted(chosen, key=TIMED_COLLECTIVES.index):
         by_ranks = {
             size: _rules(op, sizes)
             for size, sizes in chosen[op].items()

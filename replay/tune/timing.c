@@ -8,45 +8,7 @@
  *
  * The meeting uses messages of a communicator of its own: no algorithm that is measured takes part in it.
  */
-#define _POSIX_C_SOURCE 200809L
-#include <mpi.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-enum { MEET = 31, WARM_UP = 2, TEXT = 16384 };
-
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        int code_ = (call);                                                                                            \
-        if (code_ != MPI_SUCCESS) return code_;                                                                        \
-    } while (0)
-
-static char *out_buffer, *in_buffer;
-static size_t buffer_size;
-static int *counts, *places;
-
-static double now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-/* Allocate both buffers, and counts for `nranks` ranks. Returns MPI_ERR_NO_MEM without memory. */
-int st_reserve(long nbytes, int nranks) {
-    size_t wanted = nbytes > 0 ? (size_t)nbytes : 1;
-    free(out_buffer);
-    free(in_buffer);
-    free(counts);
-    free(places);
-    out_buffer = malloc(wanted);
-    in_buffer = malloc(wanted);
-    counts = malloc((size_t)nranks * sizeof *counts);
-    places = malloc((size_t)nranks * sizeof *places);
-    buffer_size = out_buffer && in_buffer && counts && places ? wanted : 0;
-    return buffer_size ? 0 : MPI_ERR_NO_MEM;
-}
+enum { MEET = 31, TEXT = 16384 };
 
 /* Start MPI_T; it stays until the process ends. */
 int st_start_tools(void) {
@@ -121,45 +83,6 @@ static int meet(MPI_Comm comm) {
         TRY(MPI_Sendrecv(NULL, 0, MPI_BYTE, (rank + step) % size, MEET, NULL, 0, MPI_BYTE, (rank - step + size) % size,
                          MEET, comm, MPI_STATUS_IGNORE));
     return 0;
-}
-
-/* Operations in the order of OPERATIONS in points.py; `block`: bytes of a vector, or for each rank. */
-static int call_collective(MPI_Comm comm, int op, int block, MPI_Datatype type, int element, MPI_Op sum, int root,
-                           int size) {
-    int n = block / element;
-    switch (op) {
-    case 0:
-        return MPI_Barrier(comm);
-    case 1:
-        return MPI_Bcast(in_buffer, block, MPI_BYTE, root, comm);
-    case 2:
-        return MPI_Reduce(out_buffer, in_buffer, n, type, sum, root, comm);
-    case 3:
-        return MPI_Allreduce(out_buffer, in_buffer, n, type, sum, comm);
-    case 4:
-        return MPI_Gather(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, root, comm);
-    case 5:
-        return MPI_Scatter(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, root, comm);
-    case 6:
-        return MPI_Allgather(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, comm);
-    case 7:
-        for (int i = 0; i < size; i++) counts[i] = block, places[i] = i * block;
-        return MPI_Allgatherv(out_buffer, block, MPI_BYTE, in_buffer, counts, places, MPI_BYTE, comm);
-    case 8:
-        return MPI_Alltoall(out_buffer, block, MPI_BYTE, in_buffer, block, MPI_BYTE, comm);
-    case 9:
-        for (int i = 0; i < size; i++) counts[i] = block, places[i] = i * block;
-        return MPI_Alltoallv(out_buffer, counts, places, MPI_BYTE, in_buffer, counts, places, MPI_BYTE, comm);
-    case 10:
-        for (int i = 0; i < size; i++) counts[i] = n;
-        return MPI_Reduce_scatter(out_buffer, in_buffer, counts, type, sum, comm);
-    case 11:
-        return MPI_Reduce_scatter_block(out_buffer, in_buffer, n, type, sum, comm);
-    case 12:
-        return MPI_Scan(out_buffer, in_buffer, n, type, sum, comm);
-    default:
-        return MPI_Exscan(out_buffer, in_buffer, n, type, sum, comm);
-    }
 }
 
 /* Small integers as elements, different on each rank: sums of them are exact in any order. */

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 
-import scalatrace
 from scalatrace.cli.output import add_json, add_no_compress, need_file, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.escapes import clean
@@ -46,11 +45,10 @@ def run(args: argparse.Namespace) -> int:
     need_file(args.source)
     check_output(args.output, "-o")
     stage("converting")
-    left_out = dict(convert(args.source, args.output, compress=not args.no_compress))
-    trace = scalatrace.load(args.output)
+    trace, left_out = convert(args.source, args.output, compress=not args.no_compress)
     facts = {
         "output": args.output, "bytes": os.path.getsize(args.output), "nprocs": trace.nprocs,
-        "events": trace.counted(), "left_out": left_out,
+        "events": trace.counted(), "left_out": dict(left_out),
     }  # fmt: skip
     if args.json:
         print_json(facts)

@@ -177,7 +177,7 @@ def _runs_of_traces(
 
 def _predict_slowest(trace: Trace, nranks: int) -> dict[str, Any] | None:
     """Return the computation of the slowest of so many ranks; None where the trace has no intervals."""
-    from scalatrace.cli.variability import RankProjection, of_trace
+    from scalatrace.predict.variability.projection import RankProjection, project_trace
 
-    data = of_trace(trace, RankProjection((nranks,)))
+    data = project_trace(trace, RankProjection((nranks,)))
     return None if data is None else {"recorded_ns": data["total_ns"], **data["predictions"][0]}

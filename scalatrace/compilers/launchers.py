@@ -13,8 +13,7 @@ from pathlib import Path
 
 from scalatrace.compilers.elf import linked_mpi
 from scalatrace.compilers.libraries import STANDARD_ABI, is_launcher
-from scalatrace.compilers.mpi import Mpi, beside_launcher, is_same_library, library_of
-from scalatrace.errors import ScalatraceError
+from scalatrace.compilers.mpi import Mpi, beside_launcher, find_library, is_same_library
 
 __all__ = ["foreign_launcher", "foreign_launcher_in"]
 
@@ -33,7 +32,7 @@ def foreign_launcher_in(argv: Sequence[str]) -> str:
         return ""
     for at, word in enumerate(argv[1:], 1):
         program = shutil.which(word)
-        if program and (library := _library(argv[at:])):
+        if program and (library := find_library(argv[at:])):
             return _mismatch(Path(launcher), word, library, may_change=program)
     return ""
 
@@ -41,15 +40,8 @@ def foreign_launcher_in(argv: Sequence[str]) -> str:
 def foreign_launcher(argv: Sequence[str]) -> str:
     """What is wrong with the launcher of this process for a program; "" if nothing is known to be."""
     launcher = next(filter(is_launcher, _ancestors()), None)
-    library = _library(argv) if launcher else None
+    library = find_library(argv) if launcher else None
     return _mismatch(launcher, argv[0], library) if launcher and library else ""
-
-
-def _library(argv: Sequence[str]) -> Path | None:
-    try:
-        return library_of(argv)
-    except (OSError, ScalatraceError):
-        return None
 
 
 def _ancestors() -> Iterator[Path]:

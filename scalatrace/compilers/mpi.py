@@ -36,6 +36,7 @@ from scalatrace.errors import ScalatraceError
 __all__ = [
     "Mpi",
     "beside_launcher",
+    "find_library",
     "identify",
     "installed",
     "is_same_library",
@@ -175,6 +176,14 @@ def library_of(argv: Sequence[str]) -> Path | None:
         return library
     interpreter = _interpreter(program)
     return _mpi4py_library(interpreter) if interpreter else None
+
+
+def find_library(argv: Sequence[str]) -> Path | None:
+    """Return as `library_of` the MPI library of a program; None where it is not known."""
+    try:
+        return library_of(argv)
+    except (OSError, ScalatraceError):
+        return None
 
 
 def _interpreter(program: str) -> str | None:

@@ -22,6 +22,7 @@ from scalatrace.files import write_file
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.textparse import load_text
 from scalatrace.trace.io.writer import dumps, save
+from scalatrace.trace.model.trace import Trace
 
 __all__ = ["KINDS", "convert", "kind_of"]
 
@@ -71,8 +72,8 @@ def kind_of(source: str | PathLike[str]) -> str:
 
 def convert(
     source: str | PathLike[str], output: str | PathLike[str], *, compress: bool = True
-) -> Counter[str]:
-    """Write the trace of a file or folder; return what was left out, such as MPI calls, and how often.
+) -> tuple[Trace, Counter[str]]:
+    """Write the trace of a file or folder. Return it, and what was left out, such as MPI calls, how often.
 
     The trace is checked as when it is loaded; the output appears when it is complete.
 
@@ -95,7 +96,7 @@ def convert(
     except FormatError as error:
         raise FormatError(f"no trace can have its calls: {error.reason}", path) from None
     write_file(output, data if compress else dumps(trace, compress=False))
-    return left_out
+    return trace, left_out
 
 
 def _check_different(kind: str, path: Path, output: Path) -> None:

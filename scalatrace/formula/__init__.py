@@ -49,7 +49,9 @@ from scalatrace.formula.nodes import (
 )
 from scalatrace.formula.parse import parse, parse_condition, parse_number
 from scalatrace.formula.parts import (
+    Interner,
     children,
+    count_uses,
     functions_in,
     leaves,
     length,
@@ -58,6 +60,7 @@ from scalatrace.formula.parts import (
     numbers_in,
     specials_in,
     variables,
+    with_children,
 )
 from scalatrace.formula.printing.latex import latex
 from scalatrace.formula.printing.text import format_text
@@ -77,6 +80,7 @@ __all__ = [
     "Element",
     "Expr",
     "Function",
+    "Interner",
     "Item",
     "Lookup",
     "Member",
@@ -93,6 +97,7 @@ __all__ = [
     "children",
     "choose",
     "compare",
+    "count_uses",
     "div",
     "either",
     "entry",
@@ -125,5 +130,6 @@ __all__ = [
     "specials_in",
     "sub",
     "variables",
+    "with_children",
     "xor",
 ]  # fmt: skip

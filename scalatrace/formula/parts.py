@@ -1,14 +1,18 @@
-"""Parts of expressions and conditions: variables, leaves, literal numbers, length."""
+"""Parts of expressions and conditions: variables, leaves, numbers, length; equal parts as one object."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
+from typing import Any, TypeVar
 
 from scalatrace.formula import nodes
 
 __all__ = [
+    "Interner",
     "children",
+    "count_uses",
     "functions_in",
     "leaves",
     "length",
@@ -17,7 +21,11 @@ __all__ = [
     "numbers_in",
     "specials_in",
     "variables",
+    "with_children",
 ]
+
+Part = nodes.Value | nodes.Cond
+P = TypeVar("P", bound=Part)
 
 
 def children(part: nodes.Value | nodes.Cond) -> tuple[nodes.Value | nodes.Cond, ...]:
@@ -35,6 +43,73 @@ _CHILDREN: dict[type, Callable[[Any], tuple[nodes.Value | nodes.Cond, ...]]] = {
     **dict.fromkeys((nodes.AllOf, nodes.AnyOf), lambda part: part.parts),
 }
 """A table, since this is called for every part of every expression."""
+
+
+def with_children(part: P, parts: Sequence[Part]) -> P:
+    """Return a node with other parts, ordered as `children`; itself if they are the same."""
+    if all(a is b for a, b in zip(children(part), parts, strict=True)):
+        return part
+    result: P = _REBUILT[type(part)](part, *parts)
+    return result
+
+
+_WITH_TABLE = (nodes.Item, nodes.Lookup, nodes.Search)
+_REBUILT: dict[type, Callable[..., Any]] = {
+    **{kind: lambda part, index, kind=kind: kind(part.table, index) for kind in _WITH_TABLE},
+    nodes.Element: lambda part, index: nodes.Element(part.array, index),
+    nodes.Member: lambda part, e: nodes.Member(e, part.values, part.outside),
+    **{kind: lambda part, a, b, kind=kind: kind(part.op, a, b) for kind in (nodes.Binary, nodes.Compare)},
+    **{kind: lambda _, *parts, kind=kind: kind(*parts) for kind in (nodes.Choose, nodes.Select)},
+    nodes.Called: lambda part, *parts: nodes.Called(part.name, parts),
+    **{kind: lambda _, *parts, kind=kind: kind(parts) for kind in (nodes.AllOf, nodes.AnyOf)},
+}
+_OWN_DATA: dict[type, Callable[[Any], Any]] = {
+    **dict.fromkeys(_WITH_TABLE, attrgetter("table")),
+    nodes.Element: attrgetter("array"),
+    nodes.Member: attrgetter("values", "outside"),
+    **dict.fromkeys((nodes.Binary, nodes.Compare), attrgetter("op")),
+    nodes.Called: attrgetter("name"),
+}
+"""What a node holds besides its parts; of other kinds nothing."""
+
+
+class Interner:
+    """Gives equal expressions and conditions the same object, so that they are compared by identity.
+
+    Takes time linear in distinct objects, not in the length of the text. Keeps all objects.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Part, Part]] = {}
+        self._first: dict[tuple[object, ...], Part] = {}
+
+    def __call__(self, part: P) -> P:
+        """Return the object for an expression or condition; its parts are such objects, too."""
+        entry = self._known.get(id(part))
+        if entry is None:
+            if type(part) in _UNITS:
+                interned: Part = part
+                key: tuple[object, ...] = (part,)
+            else:
+                interned = with_children(part, [self(child) for child in children(part)])
+                extra_key = _OWN_DATA.get(type(interned))
+                key = (type(interned), extra_key and extra_key(interned), *map(id, children(interned)))
+            result = self._first.setdefault(key, interned)
+            entry = self._known[id(part)] = (part, result)
+            self._known[id(result)] = (result, result)
+        return entry[1]  # type: ignore[return-value]
+
+
+def count_uses(parts: Iterable[Part]) -> Counter[int]:
+    """Count how often each interned part, by id, is in these or a part of them; shared ones count once."""
+    counts: Counter[int] = Counter()
+    pending = list(parts)
+    while pending:
+        part = pending.pop()
+        counts[id(part)] += 1
+        if counts[id(part)] == 1:
+            pending += children(part)
+    return counts
 
 
 def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:

@@ -16,7 +16,6 @@ from scalatrace.errors import FormulaError
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.evaluate import evaluate
 from scalatrace.formula.nodes import (
-    Compare,
     Cond,
     Const,
     Expr,
@@ -32,7 +31,6 @@ __all__ = [
     "Proved",
     "available",
     "prove",
-    "prove_equal",
     "prove_opaque",
 ]
 
@@ -82,11 +80,6 @@ def available() -> bool:
     from importlib.util import find_spec
 
     return find_spec("z3") is not None
-
-
-def prove_equal(a: Expr, b: Expr, domain: Domain, max_steps: int = MAX_PROOF_STEPS) -> Proof:
-    """Return whether two expressions are equal everywhere in a domain."""
-    return prove(Compare("==", a, b), domain, max_steps)
 
 
 def prove(claim: Cond, domain: Domain, max_steps: int = MAX_PROOF_STEPS) -> Proof:

@@ -16,11 +16,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, NoReturn, TypeVar
 
 from scalatrace.core.binding import Core
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.ranks import attempt, load_mpi, raise_first
 
 __all__ = ["MergeRanks", "merge_parts"]
 
 T = TypeVar("T")
+
+SUBJECT = "the merge"
 
 
 class MergeRanks:
@@ -32,20 +34,14 @@ class MergeRanks:
 
     def __init__(self) -> None:
         """Start MPI. Raises UsageError without mpi4py."""
-        try:
-            from mpi4py import MPI
-        except (ImportError, RuntimeError) as error:
-            raise UsageError(
-                f"parts are merged over MPI ranks by mpi4py, which cannot be used: {error}"
-            ) from None
-        self._comm: Any = MPI.COMM_WORLD
+        self._comm: Any = load_mpi("parts are merged over MPI ranks").COMM_WORLD
         self.rank, self.size = int(self._comm.rank), int(self._comm.size)
 
     def on_first(self, work: Callable[[], T]) -> T:
         """Return the result of `work` on rank 0 to all ranks. Raises what `work` does, on all ranks."""
         result, error = None, None
         if self.rank == 0:
-            result, error = _attempt(work)
+            result, error = attempt(work, SUBJECT)
         result, error = self._comm.bcast((result, error))
         if error is not None:
             raise error
@@ -58,27 +54,22 @@ class MergeRanks:
             ScalatraceError, OSError, MemoryError: on all ranks, that of the lowest rank that failed.
         """
         low, high = (-(-len(parts) * rank // self.size) for rank in (self.rank, self.rank + 1))
-        core, error = _attempt(lambda: merge_parts(parts[low:high]) if low < high else None)
-        self._raise_first(error)
+        core, error = attempt(lambda: merge_parts(parts[low:high]) if low < high else None, SUBJECT)
+        raise_first(self._comm, error)
         step = 1
         while step < self.size:
             if self.rank % (2 * step) == step:
-                packed, error = _attempt(core.pack) if core else (b"", error)
+                packed, error = attempt(core.pack, SUBJECT) if core else (b"", error)
                 self._comm.send((packed, error), self.rank - step)
                 break
             if self.rank + step < self.size:
                 packed, sender_error = self._comm.recv(source=self.rank + step)
                 error = error or sender_error
                 if packed and error is None:
-                    core, error = _attempt(lambda: _unite_cores(core, packed))  # noqa: B023
+                    core, error = attempt(lambda: _unite_cores(core, packed), SUBJECT)  # noqa: B023
             step *= 2
-        self._raise_first(error)
+        raise_first(self._comm, error)
         return core if self.rank == 0 else None
-
-    def _raise_first(self, error: Exception | None) -> None:
-        for rank_error in self._comm.allgather(error):
-            if rank_error is not None:
-                raise rank_error
 
     def abort(self, message: str) -> NoReturn:
         """Print the message and end all ranks."""
@@ -105,26 +96,3 @@ def _unite_cores(core: Core | None, packed: bytes) -> Core:
         path = Path(folder, "received.part")
         writer.write_packed(packed, path)
         return Core.read_part(path)
-
-
-def _attempt(work: Callable[[], T]) -> tuple[T | None, Exception | None]:
-    """Return the result, or the error as one that every rank can unpickle."""
-    try:
-        return work(), None
-    except MemoryError as error:
-        return None, MemoryError(*map(str, error.args))
-    except ScalatraceError as error:
-        return None, RankError(str(error), error.exit_status)
-    except OSError as error:
-        return None, RankError(f"{error.filename or 'the merge'}: {error.strerror}", 1)
-
-
-class RankError(ScalatraceError):
-    """An error of another rank: its text and exit status."""
-
-    def __init__(self, text: str, exit_status: int) -> None:
-        super().__init__(text)
-        self.exit_status = exit_status
-
-    def __reduce__(self) -> tuple[type[RankError], tuple[str, int]]:
-        return RankError, (str(self), self.exit_status)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from scalatrace.compilers.libraries import comm_world
-from scalatrace.compilers.mpi import library_of
+from scalatrace.compilers.mpi import find_library
 from scalatrace.errors import ScalatraceError
 from scalatrace.launched import REPORT_S, launched_rank, waits_for_failed_ranks
 
@@ -39,16 +39,9 @@ def refused_together(argv: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except ScalatraceError as error:
-        if waits_for_failed_ranks() and (library := _library(argv)):
+        if waits_for_failed_ranks() and (library := find_library(argv)):
             _abort(library, error)
         raise
-
-
-def _library(argv: Sequence[str]) -> Path | None:
-    try:
-        return library_of(argv)
-    except (OSError, ScalatraceError):
-        return None
 
 
 def _abort(path: Path, error: ScalatraceError) -> NoReturn:

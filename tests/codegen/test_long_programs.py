@@ -15,9 +15,9 @@ from scalatrace import Trace
 from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrap_lines
 from scalatrace.codegen.generate import generate
-from scalatrace.codegen.passes import repeats, share, split
+from scalatrace.codegen.passes import repeats, shorten, split
 from scalatrace.codegen.passes.repeats import with_repeats
-from scalatrace.codegen.passes.share import Interner, named_parts, uses, with_children
+from scalatrace.codegen.passes.shorten import with_short_expressions
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
@@ -34,7 +34,11 @@ from scalatrace.codegen.program.tree import (
     needed_by,
     statements,
 )
-from scalatrace.formula import Binary, Choose, Compare, Const, Item, Var, children, length
+from scalatrace.formula import (
+    Const,
+    Var,
+    length,
+)
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.histogram import Histogram
@@ -80,12 +84,12 @@ def test_any_trace_has_the_same_calls_with_names_and_functions(trace: Trace, lim
         return
     with pytest.MonkeyPatch.context() as patch:
         for name in ("MAX_LENGTH", "MAX_PART_LENGTH", "MAX_CHOICE_LENGTH", "MIN_NAMED_LENGTH"):
-            patch.setattr(share, name, limit)
+            patch.setattr(shorten, name, limit)
         for name in ("MAX_STATEMENTS", "PART_STATEMENTS", "MIN_PART_STATEMENTS"):
             patch.setattr(split, name, limit)
         patch.setattr(repeats, "MAX_STATEMENTS", 10 * limit)
         patch.setattr(repeats, "MIN_STATEMENTS", limit)
-        program = with_functions(named_parts(with_repeats(build(trace), drawn=False)))
+        program = with_functions(with_short_expressions(with_repeats(build(trace), drawn=False)))
     for rank in trace.ranks:
         assert list(made(program, trace, rank)) == list(walked(trace, rank))
 
@@ -178,10 +182,10 @@ def test_an_index_in_an_index_is_written_once() -> None:
     trace = nested(7)
     program = build(trace)
     before = max(length(part) for stmt in statements(program.body) for part in needed_by(stmt))
-    program = named_parts(program)
+    program = with_short_expressions(program)
     after = max(length(part) for stmt in statements(program.body) for part in needed_by(stmt))
     assert before > 10 * after
-    assert after < 3 * share.MAX_CHOICE_LENGTH
+    assert after < 3 * shorten.MAX_CHOICE_LENGTH
     for rank in trace.ranks:
         assert list(made(program, trace, rank)) == list(walked(trace, rank))
 
@@ -197,7 +201,7 @@ def test_no_line_is_long(trace: Trace, language: str) -> None:
 
 def test_small_programs_have_neither() -> None:
     program = build(long(3))
-    assert named_parts(program) is program
+    assert with_short_expressions(program) is program
     assert with_functions(program) is program
 
 
@@ -212,21 +216,12 @@ def test_functions_get_the_variables_that_they_use() -> None:
     assert "sequence1(" in text[text.index("static void benchmark") :]
 
 
-def test_equal_parts_become_one_object() -> None:
-    def expression() -> Choose:
-        index = Binary("+", Var("i", 5), Const(1))
-        return Choose(Compare("<", index, Const(3)), Item((1, 2, 3), index), Const(7))
-
-    intern = Interner()
-    first = intern(expression())
-    assert intern(expression()) is first == expression()
-    index = first.cond.left  # type: ignore[union-attr]
-    assert uses([first])[id(index)] == 2
-    assert with_children(first, children(first)) is first
-
-
 def test_a_named_part_may_be_used_under_its_condition_only() -> None:
-    lets = [stmt for stmt in statements(named_parts(build(nested(7))).body) if isinstance(stmt, LetStatement)]
+    lets = [
+        stmt
+        for stmt in statements(with_short_expressions(build(nested(7))).body)
+        if isinstance(stmt, LetStatement)
+    ]
     assert len({let.variable.name for let in lets if let.declares}) == sum(let.declares for let in lets)
 
 

@@ -11,10 +11,10 @@ from scalatrace import Trace, extrap, load
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.replay import ReplayOptions, check, run
 from scalatrace.replay.common.options import ComputeMode
-from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.io.reader import load_symbolic as load_formulas
 from scalatrace.trace.io.writer import save as save_formulas
 from scalatrace.trace.query.diff import diff
+from support.memory_transport import MemoryTransport
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import record

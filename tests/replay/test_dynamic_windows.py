@@ -19,10 +19,10 @@ from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Text
-from scalatrace.replay.transport.memory import BASE, MemoryTransport
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import PROC_NULL
 from support.builder import DOUBLE, Builder, Comm
+from support.memory_transport import BASE, MemoryTransport
 
 INTERVALS = st.lists(
     st.builds(lambda low, n: (low, low + n), st.integers(0, 1 << 48), st.integers(1, 1 << 20)), min_size=1

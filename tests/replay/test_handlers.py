@@ -20,7 +20,6 @@ from scalatrace.replay import (
 from scalatrace.replay.common.options import ComputeMode
 from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.transport.args import Constant, Count, Counts, Ints, Out, Ref
-from scalatrace.replay.transport.memory import MemoryTransport, Named
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, Sequence
 from scalatrace.trace.model.tables import Datatype
@@ -29,6 +28,7 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
+from support.memory_transport import MemoryTransport, Named
 
 QUICK = ReplayOptions(ComputeMode.NONE)
 NO_TYPE = Datatype("MPI_DATATYPE_NULL", 0, 0)

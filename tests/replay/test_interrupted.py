@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from scalatrace.replay import ComputeMode, MissingError, ReplayOptions, check, run
-from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm
+from support.memory_transport import MemoryTransport
 from support.mpis import Mpi
 
 LONG_NS = 60_000_000_000

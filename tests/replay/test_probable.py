@@ -17,7 +17,6 @@ from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, is_probabilistic
 from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, SharedRandom, Weighted
 from scalatrace.replay.transport.inbox import Inbox
-from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
@@ -25,6 +24,7 @@ from scalatrace.trace.query.factors import FactorRule
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
+from support.memory_transport import MemoryTransport
 from support.mpis import Mpi
 from support.running import mpirun, record
 from support.workloads import WORKLOADS

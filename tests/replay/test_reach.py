@@ -7,7 +7,7 @@ import pytest
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.engine.rank import BuiltType
 from scalatrace.replay.transport.buffers import BufferPool
-from scalatrace.replay.transport.memory import MemoryTransport
+from support.memory_transport import MemoryTransport
 
 
 @pytest.mark.parametrize(

@@ -25,13 +25,13 @@ from scalatrace.replay import (
 )
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compare import compare
-from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.scaling import scaled
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.factors import parse_rule
 from scalatrace.trace.values.histogram import Bin, Histogram
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
+from support.memory_transport import MemoryTransport
 from support.mpis import Mpi
 from support.running import mpirun, record
 

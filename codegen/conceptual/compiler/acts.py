@@ -20,6 +20,7 @@ from scalatrace.codegen.conceptual.compiler.text import (
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES, string_tag
 from scalatrace.codegen.conceptual.names import bound, children
+from scalatrace.codegen.conceptual.tree.together import memory_of
 from scalatrace.codegen.conceptual.words import TIME_UNITS
 
 __all__ = ["LocalStatements"]
@@ -129,17 +130,13 @@ class CompilerWriting:
         return f"nc_tag({c_place(tag.place)}, {integer(tag, scope)})"
 
     def memory(self, node: Any, scope: TextScope, under: Any = None) -> str:
-        def reason(name: str) -> Any:
-            own_reason = getattr(node, name, None)
-            return own_reason if own_reason is not None or under is None else getattr(under, name)
-
-        alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
+        alignment, touching, buffer, unique = memory_of(node, under)
         parts = []
         if buffer is not None and buffer.number is not None:
             parts += [".has_buffer = 1", f".buffer = {integer(buffer.number, scope)}"]
         if buffer is not None and buffer.offset is not None:
             parts.append(f".offset = {self.size(buffer.offset, scope)}")
-        if reason("unique"):
+        if unique:
             parts.append(".unique = 1")
         if alignment is not None and alignment.measure is not None:
             parts.append(f".alignment = {self.size(alignment.measure, scope, negative=True)}")

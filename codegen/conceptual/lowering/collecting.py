@@ -12,6 +12,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.names import bound
+from scalatrace.codegen.conceptual.tree.together import memory_of
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 
@@ -168,21 +169,16 @@ class Collecting(ABC):
 
     def memory(self, node: Any, env: Env, under: Any = None) -> e.MemoryEvent:
         """Return where a message lies; what the node does not say, `under` does."""
-
-        def reason(name: str) -> Any:
-            own_reason = getattr(node, name, None)
-            return own_reason if own_reason is not None or under is None else getattr(under, name)
-
-        alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
-        wanted = touching is not None and touching.wanted
+        alignment, touching, buffer, unique = memory_of(node, under)
+        wanted = touching if touching is not None and touching.wanted else None
         return e.MemoryEvent(
             buffer=None if buffer is None or buffer.number is None else integer(buffer.number, env),
-            unique=bool(reason("unique")),
+            unique=unique,
             offset=self.extent(buffer.offset, env) if buffer is not None else 0,
             alignment=self.size(alignment.measure, env) if alignment is not None else 0,
             misaligned=alignment is not None and alignment.kind == "MISALIGNED",
-            touched=wanted and not touching.verification,
-            verified=wanted and touching.verification,
+            touched=wanted is not None and not wanted.verification,
+            verified=wanted is not None and wanted.verification,
         )
 
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Alignment", "Await", "MessageBuffer", "MessageSpec", "Multicast", "Receive", "Reception", "Reduce",
-    "ReductionResult", "ReductionValues", "Send", "Synchronize", "Touching", "UnitAmount",
+    "ReductionResult", "ReductionValues", "Send", "Synchronize", "Touching", "UnitAmount", "memory_of",
 ]  # fmt: skip
 
 
@@ -93,6 +93,18 @@ class ReductionResult(SyntaxNode):
     touching: Touching | None = None
     tag: Expr | str | None = None
     buffer: MessageBuffer | None = None
+
+
+def memory_of(
+    node: Any, under: Any = None
+) -> tuple[Alignment | None, Touching | None, MessageBuffer | None, bool]:
+    """Return how a message lies in memory, and whether in its own; `under` says what the node does not."""
+
+    def stated(name: str) -> Any:
+        value = getattr(node, name, None)
+        return value if value is not None or under is None else getattr(under, name)
+
+    return stated("alignment"), stated("touching"), stated("buffer"), bool(stated("unique"))
 
 
 @tree_node

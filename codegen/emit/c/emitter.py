@@ -16,7 +16,6 @@ from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
 from scalatrace.codegen.emit.text import c_comment, c_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.threads import ProgramThreads
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
     Branch,
@@ -90,6 +89,7 @@ OPTIMIZED = """\
 class CEmitter(ImperativeEmitter):
     """C11 with MPI 3; with MPI 4 where counts need more than an int."""
 
+    files = FILES
     name, suffix, prefix, end = "c", ".c", "MPI_", ";"
     syntax = words(
         "static const int struct time_after bin array enum for else own size rank left out made make_arrays"
@@ -99,10 +99,18 @@ class CEmitter(ImperativeEmitter):
     )
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "NOTE", "POLL", "AT", "BUFSIZ", "RAND_MAX"})
 
-    @property
-    def library(self) -> RuntimeLibrary:
-        """The functions that programs carry."""
-        return both_forms("c", FILES)
+    thread_reserved = frozenset({
+        "THREADS", "TURN", "USE", "FREE", "NAME", "REQUEST", "WINDOW", "FILES", "OTHERS", "REMAINDERS",
+        "SHARED", "OBJECT",
+    })  # fmt: skip
+
+    def texts(self, names: tuple[str, ...]) -> RuntimeLibrary:
+        """The functions in some files of the run-time library."""
+        return both_forms("c", names)
+
+    def threaded(self, shares_requests: bool, shares_messages: bool) -> RuntimeLibrary:
+        """The functions of programs with several threads."""
+        return threaded(self.texts(FILES), self.texts(("threads",)), shares_requests, shares_messages)
 
     @property
     def notation(self) -> Notation:
@@ -113,32 +121,7 @@ class CEmitter(ImperativeEmitter):
 
     def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
-        if program.threads is not None:
-            return _CText(_ThreadedCEmitter(program.threads), program, options)
-        return _CText(self, program, options)
-
-    def vocabulary(self) -> set[str]:
-        """The words of the library, and of a program that does nothing."""
-        forms = both_forms("c", ("threads",)).pieces.values()
-        return super().vocabulary() | {word for piece in forms for word in words(piece.text)}
-
-
-class _ThreadedCEmitter(CEmitter):
-    """C11 with MPI 3 and POSIX threads."""
-
-    reserved = CEmitter.reserved | {
-        "THREADS", "TURN", "USE", "FREE", "NAME", "REQUEST", "WINDOW", "FILES", "OTHERS", "REMAINDERS",
-        "SHARED", "OBJECT",
-    }  # fmt: skip
-
-    def __init__(self, threads: ProgramThreads) -> None:
-        self._threads = threads
-
-    @property
-    def library(self) -> RuntimeLibrary:
-        """The functions that programs carry."""
-        shares = self._threads.shares_requests, self._threads.shares_messages
-        return threaded(super().library, both_forms("c", ("threads",)), *shares)
+        return _CText(self.with_threads(program.threads), program, options)
 
 
 class _CText(CThreads):

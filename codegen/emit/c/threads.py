@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.pieces import RuntimeLibrary
-from scalatrace.codegen.emit.threads import replace_forms, shared_uses, thread_functions
-from scalatrace.codegen.program.tree import MpiCall, ProgramArgument, Stmt
-from scalatrace.trace.model.tables import SharedKind
+from scalatrace.codegen.emit.threads import KINDS, replace_forms, shared_uses
+from scalatrace.codegen.program.tree import MpiCall, ProgramArgument
 
 __all__ = ["ONLY_THREADS", "CThreads", "threaded"]
-
-KINDS = {SharedKind.REQUEST: "REQUEST", SharedKind.WINDOW: "WINDOW", SharedKind.FILE: "FILES"}
 
 ONLY_THREADS = re.compile(r"^ *\$(?:lock|unlock|made)\([a-z]*\);\n", re.MULTILINE)
 """Statements of programs of several threads."""
@@ -31,12 +28,20 @@ _OF_REQUESTS = frozenset({
 _OF_MESSAGES = frozenset({"messages", "message", "matched"})
 
 
+_HEADS = {
+    "turn": ("int turn(int comm, long i)", "comm", "thread", "(void)i;"),
+    "ncalls": ("long ncalls(int comm)", "comm", "0", ""),
+    "uses_of": ("int uses_of(int kind, int of)", "kind * (COMMS + THREADS) + of", "-1", ""),
+    "nuses": ("long nuses(int uses)", "uses", "0", ""),
+    "use": ("long use(int uses, long i)", "uses", "0", "(void)i;"),
+}
+"""Of a function: its head, what its cases are of, its result in no case, and its first statement."""
+
+
 class CThreads(CData):
     """The parts of a C program's text that are about threads."""
 
-    def body(self, body: Sequence[Stmt]) -> None:
-        """Statements one after the other; those of a thread in a function of their own."""
-        super().body(thread_functions(body) if self.threads else body)
+    between = "\n\n"
 
     def in_order(self, call: MpiCall, text: str) -> str:
         """Return the text of a call, within what makes it wait for other threads."""
@@ -73,60 +78,29 @@ class CThreads(CData):
         )
 
     def orders(self) -> str:
-        """Return the functions that tell the orders, and choose the pieces of the library for them."""
-        threads = self.threads
-        if threads is None:
-            return ""
-        self.wanted["run_threads"] = None
-        parts = []
+        """Return the functions that tell the orders, with numbers in 64 bits."""
         self.wide = True
-        if "shared_comms" in self.wanted:
-            turns = [
-                (family, f"i < {self.infix.expr(order.length)} ? {self.infix.expr(order.value)} : thread")
-                for family, order in threads.turns.items()
-            ]
-            parts += [
-                _switch("int turn(int comm, long i)", "comm", turns, "thread", "(void)i;"),
-                _switch(
-                    "long ncalls(int comm)",
-                    "comm",
-                    [(family, self.infix.expr(n)) for family, n in threads.ncalls.items()],
-                    "0",
-                ),
-            ]
-        if "object" in self.wanted or threads.shares_requests:
-            uses = list(threads.uses.items())
-            numbers = [
-                (f"{KINDS[kind]} * (COMMS + THREADS) + {of}", str(k))
-                for k, ((kind, of), _) in enumerate(uses)
-            ]
-            lengths = [(k, self.infix.expr(order.length)) for k, (_, order) in enumerate(uses)]
-            values = [(k, self.infix.expr(order.value)) for k, (_, order) in enumerate(uses)]
-            parts += [
-                _switch("int uses_of(int kind, int of)", "kind * (COMMS + THREADS) + of", numbers, "-1"),
-                _switch("long nuses(int uses)", "uses", lengths, "0"),
-                _switch("long use(int uses, long i)", "uses", values, "0", "(void)i;"),
-            ]
+        text = super().orders()
         self.wide = False
-        return "\n\n".join(parts)
+        return text
 
+    def use_numbers(self, objects: Sequence[tuple[str, int]]) -> str:
+        """`int uses_of(int kind, int of)`"""
+        numbers = ((f"{kind} * (COMMS + THREADS) + {of}", str(k)) for k, (kind, of) in enumerate(objects))
+        return self.choice("uses_of", numbers)
 
-def _switch(
-    head: str, value: str, cases: Iterable[tuple[object, str]], otherwise: str, first: str = ""
-) -> str:
-    """Return a function that gives the result of a case; equal results stand together."""
-    labels = dict[str, list[str]]()
-    for label, result in cases:
-        labels.setdefault(result, []).append(f"    case {label}:")
-    lines = [f"static {head}", "{", *([f"    {first}"] if first else [])]
-    if labels:
-        lines.append(f"    switch ({value}) {{")
-        for result, own in labels.items():
-            lines += [*own, f"        return {result};"]
-        lines.append("    }")
-    else:
-        lines.append(f"    (void)({value});")
-    return "\n".join([*lines, f"    return {otherwise};", "}"])
+    def choice_text(self, name: str, cases: Mapping[str, Sequence[str]]) -> str:
+        """`static long nuses(int uses)`, a switch."""
+        head, value, otherwise, first = _HEADS[name]
+        lines = [f"static {head}", "{", *([f"    {first}"] if first else [])]
+        if cases:
+            lines.append(f"    switch ({value}) {{")
+            for result, labels in cases.items():
+                lines += [*(f"    case {label}:" for label in labels), f"        return {result};"]
+            lines.append("    }")
+        else:
+            lines.append(f"    (void)({value});")
+        return "\n".join([*lines, f"    return {otherwise};", "}"])
 
 
 @cache

@@ -16,7 +16,6 @@ from scalatrace.codegen.emit.python.threads import PythonThreads, threaded
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import GenerateError, make_rejection
 from scalatrace.codegen.program.grid_shape import Array, GridShape
-from scalatrace.codegen.program.threads import ProgramThreads
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
     Branch,
@@ -147,6 +146,7 @@ MAX_UNENCLOSED = 60
 class PythonEmitter(ImperativeEmitter):
     """Python 3.10 with mpi4py 4."""
 
+    files = FILES
     name, suffix, prefix, end = "python", ".py", "MPI.", ""
     syntax = words(
         "for range else not and types arrays left out pass global previous_call random seed share subset"
@@ -155,10 +155,17 @@ class PythonEmitter(ImperativeEmitter):
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
     from_zero = True
 
-    @property
-    def library(self) -> RuntimeLibrary:
-        """The functions that programs carry."""
-        return library("py.in", FILES)
+    thread_reserved = frozenset({
+        "THREADS", "TURN", "USE", "FREE", "NAME", "REQUEST", "WINDOW", "FILES", "OTHERS", "USES",
+    })  # fmt: skip
+
+    def texts(self, names: tuple[str, ...]) -> RuntimeLibrary:
+        """The functions in some files of the run-time library."""
+        return library("py.in", names)
+
+    def threaded(self, shares_requests: bool, shares_messages: bool) -> RuntimeLibrary:
+        """The functions of programs with several threads."""
+        return threaded(self.texts(FILES), self.texts(("threads",)), shares_requests, shares_messages)
 
     @property
     def notation(self) -> Notation:
@@ -185,31 +192,7 @@ class PythonEmitter(ImperativeEmitter):
 
     def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
-        if program.threads is not None:
-            return _PythonText(_ThreadedPythonEmitter(program.threads), program, options)
-        return _PythonText(self, program, options)
-
-    def vocabulary(self) -> set[str]:
-        """The words of the library, and of a program that does nothing."""
-        forms = library("py.in", ("threads",)).pieces.values()
-        return super().vocabulary() | {word for piece in forms for word in words(piece.text)}
-
-
-class _ThreadedPythonEmitter(PythonEmitter):
-    """Python 3.10 with mpi4py 4, and threads."""
-
-    reserved = PythonEmitter.reserved | {
-        "THREADS", "TURN", "USE", "FREE", "NAME", "REQUEST", "WINDOW", "FILES", "OTHERS", "USES",
-    }  # fmt: skip
-
-    def __init__(self, threads: ProgramThreads) -> None:
-        self._threads = threads
-
-    @property
-    def library(self) -> RuntimeLibrary:
-        """The functions that programs carry."""
-        shares = self._threads.shares_requests, self._threads.shares_messages
-        return threaded(super().library, library("py.in", ("threads",)), *shares)
+        return _PythonText(self.with_threads(program.threads), program, options)
 
 
 class _PythonText(PythonThreads):

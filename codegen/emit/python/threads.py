@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from textwrap import indent
 
 from scalatrace.codegen.emit.imperative import ProgramText
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
-from scalatrace.codegen.emit.threads import replace_forms, shared_uses, thread_functions
-from scalatrace.codegen.program.tree import MpiCall, Stmt
-from scalatrace.trace.model.tables import SharedKind
+from scalatrace.codegen.emit.threads import KINDS, replace_forms, shared_uses
+from scalatrace.codegen.program.tree import MpiCall
 
 __all__ = ["PythonThreads", "threaded"]
 
@@ -27,8 +26,6 @@ _COMMON = frozenset({
 """Pieces that all threads have together."""
 
 _GLOBAL = re.compile(r"^( +)global (?=last|previous_call|outgoing)", re.MULTILINE)
-
-KINDS = {SharedKind.REQUEST: "REQUEST", SharedKind.WINDOW: "WINDOW", SharedKind.FILE: "FILES"}
 
 
 @cache
@@ -49,12 +46,19 @@ def threaded(
     return result
 
 
+_HEADS = {
+    "turn": ("turn_of(comm, i, thread)", "comm", "thread"),
+    "ncalls": ("ncalls(comm)", "comm", "0"),
+    "nuses": ("nuses(uses)", "uses", "0"),
+    "use": ("use(uses, i)", "uses", "0"),
+}
+"""Of a function: its head, what its cases are of, and its result in no case."""
+
+
 class PythonThreads(ProgramText):
     """The parts of a Python program's text that are about threads."""
 
-    def body(self, body: Sequence[Stmt]) -> None:
-        """Statements one after the other; those of a thread in a function of their own."""
-        super().body(thread_functions(body) if self.threads else body)
+    between = "\n\n\n"
 
     def in_order(self, call: MpiCall) -> tuple[list[str], bool]:
         """Return what makes a call wait for other threads, and whether it hands requests over."""
@@ -85,34 +89,19 @@ class PythonThreads(ProgramText):
         if waits:
             self.lines.back()
 
-    def orders(self) -> str:
-        """Return the functions that tell the orders, and choose the pieces of the library for them."""
-        threads = self.threads
-        if threads is None:
-            return ""
-        self.wanted["run_threads"] = None
-        expr = self.infix.expr
-        parts = []
-        if "shared_comms" in self.wanted:
-            turns = [
-                (family, f"{expr(order.value)} if i < {expr(order.length)} else thread")
-                for family, order in threads.turns.items()
-            ]
-            calls = [(family, expr(n)) for family, n in threads.ncalls.items()]
-            parts += [
-                _choice("turn_of(comm, i, thread)", "comm", turns, "thread"),
-                _choice("ncalls(comm)", "comm", calls, "0"),
-            ]
-        if "object" in self.wanted or threads.shares_requests:
-            uses = list(threads.uses.items())
-            names = "".join(f"({KINDS[kind]}, {of}), " for (kind, of), _ in uses)
-            parts += [
-                f"USES = ({names.rstrip(' ')})",
-                _choice("nuses(uses)", "uses", [(k, expr(o.length)) for k, (_, o) in enumerate(uses)], "0"),
-                _choice("use(uses, i)", "uses", [(k, expr(o.value)) for k, (_, o) in enumerate(uses)], "0"),
-            ]
-            self.wanted["objects"] = None
-        return "\n\n\n".join(parts)
+    def use_numbers(self, objects: Sequence[tuple[str, int]]) -> str:
+        """`USES = ((WINDOW, 3), (FILES, 0),)`"""
+        self.wanted["objects"] = None
+        names = "".join(f"({kind}, {of}), " for kind, of in objects)
+        return f"USES = ({names.rstrip(' ')})"
+
+    def choice_text(self, name: str, cases: Mapping[str, Sequence[str]]) -> str:
+        """`def nuses(uses):`"""
+        head, value, otherwise = _HEADS[name]
+        lines = [f"def {head}:"]
+        for result, numbers in cases.items():
+            lines += [f"    if {value} in ({', '.join(numbers)},):", f"        return {result}"]
+        return "\n".join([*lines, f"    return {otherwise}"])
 
     def of_threads(self, pieces: Sequence[TextPiece], functions: Iterable[str], own: Sequence[str]) -> str:
         """Return the function that makes the functions of one thread, which have variables of their own.
@@ -133,14 +122,3 @@ class PythonThreads(ProgramText):
     def common(pieces: Iterable[TextPiece]) -> list[TextPiece]:
         """Return the pieces that all threads have together."""
         return [piece for piece in pieces if piece.name in _COMMON]
-
-
-def _choice(head: str, value: str, cases: Iterable[tuple[object, str]], otherwise: str) -> str:
-    """Return a function that gives the result of a case; equal results stand together."""
-    values = dict[str, list[str]]()
-    for case, result in cases:
-        values.setdefault(result, []).append(str(case))
-    lines = [f"def {head}:"]
-    for result, own in values.items():
-        lines += [f"    if {value} in ({', '.join(own)},):", f"        return {result}"]
-    return "\n".join([*lines, f"    return {otherwise}"])

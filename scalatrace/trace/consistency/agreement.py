@@ -21,7 +21,7 @@ from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.summaries import byte_parameters
 
-__all__ = ["first_conflict", "first_disagreement"]
+__all__ = ["first_conflict"]
 
 
 MAX_PAIRS = 1 << 20
@@ -29,21 +29,14 @@ MAX_PAIRS = 1 << 20
 
 
 def first_conflict(trace: Trace) -> str | None:
-    """Return the first call without partner, or whose ranks give different sizes or roots, or None."""
+    """Return the first call without partner, or whose ranks give different sizes or roots, or None.
+
+    Sizes are not compared of messages to ranks that receive from any rank or with any tag, of what was
+    recorded as histograms, and of collective calls between groups. Time is that of `partners.feed`.
+    """
     partners, agreement = CallCounts(trace), _Agreement(trace)
     feed(trace, partners, agreement)
     return partners.unmatched() or agreement.first()
-
-
-def first_disagreement(trace: Trace) -> str | None:
-    """Describe the first sizes or roots that do not agree; None when all do.
-
-    Not compared: messages to ranks that receive from any rank or with any tag, what was recorded as
-    histograms, and collective calls between groups. Time is that of `partners.feed`.
-    """
-    agreement = _Agreement(trace)
-    feed(trace, agreement)
-    return agreement.first()
 
 
 class _Agreement:

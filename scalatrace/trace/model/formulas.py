@@ -6,7 +6,7 @@ Nothing is stored per rank; `at` evaluates the formulas of one rank.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +15,7 @@ from scalatrace.formula import Const, Value, format_text, names_in, parse_condit
 from scalatrace.trace.model.groups import Columns, Groups
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, RANKWISE, Part, levels_of
 from scalatrace.trace.symbolic.grid import NAMES, Grid
+from scalatrace.trace.symbolic.shapes import bracketed, join
 from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -246,10 +247,4 @@ def _text(part: Part) -> str:
     formulas = iter([json.dumps(written(formula)) for formula in part.formulas])
     if part.shape in (CYCLE, INDEXED, LOOPED):
         return f"{condition}{part.shape} {' '.join(formulas)}"
-    return f"{condition}{_fill_shape(part.shape, formulas)}"
-
-
-def _fill_shape(shape: Any, texts: Iterator[str]) -> str:
-    if shape is None:
-        return next(texts)
-    return "[" + " ".join(_fill_shape(inner, texts) for inner in shape) + "]"
+    return f"{condition}{bracketed(join(part.shape, formulas))}"

@@ -116,7 +116,3 @@ def untimed(node: Node) -> Node:
     if isinstance(node, Event):
         return replace(node, stats=()) if node.stats else node
     return replace(node, nodes=tuple(untimed(child) for child in node.nodes))
-
-
-ONCE = Vec(1)
-"""The repeat of a node that runs once on each entry."""

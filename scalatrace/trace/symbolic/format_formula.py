@@ -33,7 +33,7 @@ from scalatrace.trace.symbolic.field import (
     Part,
 )
 from scalatrace.trace.symbolic.format_condition import format_condition
-from scalatrace.trace.symbolic.shapes import join
+from scalatrace.trace.symbolic.shapes import bracketed, join
 
 __all__ = ["format_parts", "format_shape", "format_tables", "format_where"]
 
@@ -169,11 +169,4 @@ def _flat(formula: Expr) -> Expr:
 
 def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
     """Format a shape with the formulas in their places."""
-    remaining = iter(formulas)
-
-    def walk(part: Any) -> str:
-        if part is None:
-            return format_text(next(remaining))
-        return "[" + " ".join(map(walk, part)) + "]" if isinstance(part, tuple) else str(part)
-
-    return walk(shape)
+    return bracketed(join(shape, map(format_text, formulas)))

@@ -16,7 +16,7 @@ from scalatrace.trace.values.compress import compress, vec_of
 from scalatrace.trace.values.specials import separate_specials
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Parts", "cycle", "is_vec", "join", "split", "vec_from", "vec_parts"]
+__all__ = ["Parts", "bracketed", "cycle", "is_vec", "join", "split", "vec_from", "vec_parts"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +81,16 @@ def split(terms: Any) -> Parts:
     return Parts(walk(terms), tuple(slots))
 
 
-def join(shape: Shape, slots: Iterator[int]) -> Any:
-    """Join a shape and its integers: the inverse of `split`."""
+def join(shape: Shape, slots: Iterator[Any]) -> Any:
+    """Join a shape and its integers, or what stands for them: the inverse of `split`."""
     if shape is None:
         return next(slots)
     return tuple(join(part, slots) for part in shape) if type(shape) is tuple else shape
+
+
+def bracketed(terms: Any) -> str:
+    """Return nested tuples of texts as one text: `[a [b c]]`."""
+    return f"[{' '.join(map(bracketed, terms))}]" if type(terms) is tuple else str(terms)
 
 
 def _flat(terms: tuple[Any, ...], last: bool = False) -> Iterator[Any]:

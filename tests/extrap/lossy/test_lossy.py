@@ -17,11 +17,11 @@ from scalatrace.extrap.lossy.extrapolate import LossyExtrapolation
 from scalatrace.extrap.lossy.snippets.parse import parse
 from scalatrace.replay.common.options import ComputeMode, ReplayOptions
 from scalatrace.replay.run import run
-from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call, record
+from support.memory_transport import MemoryTransport
 from support.rings import DOUBLE, EXTRA, HOWS, Extra, Script, ring
 
 SIZES = (4, 5, 6, 8)

@@ -14,7 +14,7 @@ from scalatrace.cli import main
 from scalatrace.errors import LimitError
 from scalatrace.predict.engine import call_log, simulate
 from scalatrace.predict.platform import read_platform
-from scalatrace.predict.timeline import Timeline, simulated
+from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.io.writer import save
 from support.builder import stencil
 from support.lowered import every_kind
@@ -59,10 +59,6 @@ def test_some_ranks_have_the_times_of_the_whole_run() -> None:
 
 
 def test_too_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulated, "MAX_CALLS", 100)
-    with pytest.raises(LimitError, match=r"times of 124 calls: the limit is 100; choose fewer ranks"):
-        Timeline(ring(4), platform=CLUSTER)
-    monkeypatch.setattr(simulated, "MAX_CALLS", 1000)
     monkeypatch.setattr(call_log, "MAX_LOGGED_CALLS", 100)
     with pytest.raises(LimitError, match=r"times of 124 calls need too much memory"):
         Timeline(ring(4), platform=CLUSTER)

@@ -13,6 +13,7 @@ from typing import Any
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import all_bound, children, list_variables
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
+from scalatrace.codegen.emit.conceptual.common.expr_writer import integer
 from scalatrace.codegen.emit.conceptual.common.rebuilding import TreeSubstitution, rebuilt, with_parts
 from scalatrace.formula.bounds import Interval, combine_intervals
 
@@ -182,7 +183,7 @@ def _expr(node: t.Expr, facts: KnownFacts) -> t.Expr:
     result = with_parts(node, left=facts.expr(node.left), right=facts.expr(node.right))
     low, high = facts.interval(result)
     if low == high and isinstance(low, int) and abs(low) < 1 << 63 and _is_pure(result):
-        return _integer(low)
+        return integer(low)
     match result:
         case t.BinaryOperation("MOD", left, t.Integer(n)) if (
             0 <= facts.interval(left)[0] <= facts.interval(left)[1] < n
@@ -195,10 +196,6 @@ def _expr(node: t.Expr, facts: KnownFacts) -> t.Expr:
         case t.BinaryOperation("+", t.Integer(0), right):
             return right
     return result
-
-
-def _integer(value: int) -> t.Expr:
-    return t.Integer(value) if value >= 0 else t.Unary("-", t.Integer(-value))
 
 
 def _conditional(node: t.Conditional, facts: KnownFacts) -> t.Expr:
@@ -285,11 +282,11 @@ def _within(node: t.Within, facts: KnownFacts) -> t.Rel | bool:
         return not node.negated
     if len(inside) == 1:
         return t.NumberComparison(
-            "<>" if node.negated else "=", node.operand, _integer(inside[0]), place=node.place
+            "<>" if node.negated else "=", node.operand, integer(inside[0]), place=node.place
         )
     if len(inside) == len(listed):
         return node
-    return replace(node, ranges=(t.Listing(tuple(map(_integer, inside))),))
+    return replace(node, ranges=(t.Listing(tuple(map(integer, inside))),))
 
 
 def _list_numbers(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:

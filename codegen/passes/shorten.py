@@ -10,15 +10,12 @@ is chosen. Short expressions, and so small programs, stay as they are. Equal par
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import count
-from operator import attrgetter
-from typing import Any, TypeVar
 
+from scalatrace.codegen.passes.names import P, PartNames, is_set
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
     Branch,
@@ -35,7 +32,6 @@ from scalatrace.formula import (
     AllOf,
     AnyOf,
     Choose,
-    Compare,
     Cond,
     Const,
     Expr,
@@ -47,107 +43,13 @@ from scalatrace.formula import (
     Var,
     bounds,
     children,
+    count_uses,
     length,
-    names_in,
-    nodes,
+    with_children,
 )
 from scalatrace.trace.model.tables import Kind
 
-__all__ = ["Interner", "named_parts", "part_stem", "uses", "with_children"]
-
-_Part = nodes.Value | nodes.Cond
-_P = TypeVar("_P", bound=_Part)
-
-_LEAVES = (nodes.Const, nodes.Var, nodes.Special, nodes.Truth)
-
-
-def with_children(part: _P, parts: Sequence[_Part]) -> _P:
-    """The expression or condition with other parts, ordered as `children`; itself if they are the same."""
-    if all(a is b for a, b in zip(children(part), parts, strict=True)):
-        return part
-    result: _P = _REBUILT[type(part)](part, *parts)
-    return result
-
-
-_WITH_TABLE = (nodes.Item, nodes.Lookup, nodes.Search)
-_REBUILT: dict[type, Callable[..., Any]] = {
-    **{kind: lambda part, index, kind=kind: kind(part.table, index) for kind in _WITH_TABLE},
-    nodes.Element: lambda part, index: nodes.Element(part.array, index),
-    nodes.Member: lambda part, e: nodes.Member(e, part.values, part.outside),
-    **{kind: lambda part, a, b, kind=kind: kind(part.op, a, b) for kind in (nodes.Binary, nodes.Compare)},
-    **{kind: lambda _, *parts, kind=kind: kind(*parts) for kind in (nodes.Choose, nodes.Select)},
-    nodes.Called: lambda part, *parts: nodes.Called(part.name, parts),
-    **{kind: lambda _, *parts, kind=kind: kind(parts) for kind in (nodes.AllOf, nodes.AnyOf)},
-}
-_RESTS: dict[type, Callable[[Any], Any]] = {
-    **dict.fromkeys(_WITH_TABLE, attrgetter("table")),
-    nodes.Element: attrgetter("array"),
-    nodes.Member: attrgetter("values", "outside"),
-    **dict.fromkeys((nodes.Binary, nodes.Compare), attrgetter("op")),
-    nodes.Called: attrgetter("name"),
-}
-"""What a node holds besides its parts; of other kinds nothing."""
-
-
-class Interner:
-    """Gives equal expressions and conditions the same object, so that they are compared by identity.
-
-    Takes time linear in distinct objects, not in the length of the text. Keeps all objects.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[_Part, _Part]] = {}
-        self._first: dict[tuple[object, ...], _Part] = {}
-
-    def __call__(self, part: _P) -> _P:
-        """The object for an expression or condition; its parts are such objects, too."""
-        entry = self._known.get(id(part))
-        if entry is None:
-            if isinstance(part, _LEAVES):
-                interned: _Part = part
-                key: tuple[object, ...] = (part,)
-            else:
-                interned = with_children(part, [self(child) for child in children(part)])
-                extra_key = _RESTS.get(type(interned))
-                key = (type(interned), extra_key and extra_key(interned), *map(id, children(interned)))
-            result = self._first.setdefault(key, interned)
-            entry = self._known[id(part)] = (part, result)
-            self._known[id(result)] = (result, result)
-        return entry[1]  # type: ignore[return-value]
-
-
-def uses(parts: Iterable[_Part]) -> Counter[int]:
-    """How often each interned part, by id, stands in these or in a part of them; shared ones count once."""
-    counts: Counter[int] = Counter()
-    left = list(parts)
-    while left:
-        part = left.pop()
-        counts[id(part)] += 1
-        if counts[id(part)] == 1:
-            left += children(part)
-    return counts
-
-
-_LOOP = re.compile(r"(i|iteration)\d+")
-
-
-def part_stem(part: _Part) -> str:
-    """The name, before a number, of a variable for an expression: what it depends on."""
-    names, left, seen = set[str](), [part], set[int]()
-    while left:
-        part = left.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, nodes.Element):
-            return "peer"
-        if isinstance(part, nodes.Var):
-            names.add(part.name)
-        left += children(part)
-    if any(map(_LOOP.fullmatch, names)):
-        return "iteration"
-    return "of_rank" if names == {"rank"} else "value"
-
+__all__ = ["with_short_expressions"]
 
 MAX_LENGTH = 24
 """Variables and numbers of an expression that stays as it is."""
@@ -161,28 +63,20 @@ MAX_CHOICE_LENGTH = 48
 MIN_NAMED_LENGTH = 5
 """Variables and numbers of a part that is worth a name."""
 
-P = TypeVar("P", bound=Value | Cond)
 
-
-def named_parts(program: BenchmarkProgram) -> BenchmarkProgram:
+def with_short_expressions(program: BenchmarkProgram) -> BenchmarkProgram:
     """The program with names for parts of its long expressions; the same object if it has none."""
     if all(length(part) <= MAX_LENGTH for stmt in statements(program.body) for part in needed_by(stmt)):
         return program
-    return program.with_body(_PartSharing(program).block(program.body))
+    return program.with_body(_Shortening(program).block(program.body))
 
 
-class _PartSharing:
-    """The walk over the statements, and the names that can be used where it is."""
+class _Shortening:
+    """The walk over the statements."""
 
     def __init__(self, program: BenchmarkProgram) -> None:
-        parts = [part for stmt in statements(program.body) for part in needed_by(stmt)]
-        loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, LoopStatement)}
-        taken = names_in(*parts) | loops
-        self.taken = taken | {
-            stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, LetStatement)
-        }
-        self.intern = Interner()
-        self.named: dict[int, Var] = {}  # by id of an interned part
+        self.names = PartNames(program)
+        self.intern = self.names.intern
         self.uses: Counter[int] = Counter()
         self.functions: dict[str, tuple[Stmt, ...]] = {}
 
@@ -197,9 +91,9 @@ class _PartSharing:
 
     def scope(self, fill: Callable[[list[Stmt]], None]) -> tuple[Stmt, ...]:
         """The statements that a function appends, with names of their own."""
-        before, out = dict(self.named), list[Stmt]()
-        fill(out)
-        self.named = before
+        out: list[Stmt] = []
+        with self.names.scope():
+            fill(out)
         return tuple(out)
 
     def statement(self, stmt: Stmt, out: list[Stmt]) -> Stmt:
@@ -220,9 +114,8 @@ class _PartSharing:
                 return replace(stmt, arguments=arguments)
             case ProgramPart(name):
                 if name not in self.functions:
-                    before, self.named = self.named, {}
-                    self.functions[name] = self.block(stmt.body)
-                    self.named = before
+                    with self.names.scope(function=True):
+                        self.functions[name] = self.block(stmt.body)
                 return replace(stmt, body=self.functions[name])
         return stmt
 
@@ -246,17 +139,17 @@ class _PartSharing:
     def counted(self, part: P) -> P:
         """A part interned, and how often it uses its parts."""
         is_long = length(part) > MAX_LENGTH
-        if not is_long and (not self.named or length(part) < MIN_NAMED_LENGTH):
+        if not is_long and (not self.names.variables or length(part) < MIN_NAMED_LENGTH):
             return part
         result = self.intern(part)
-        self.uses = uses([result]) if is_long else Counter()
+        self.uses = count_uses([result]) if is_long else Counter()
         return result
 
     # -- values --------------------------------------------------------------------------------------------
 
     def lowered(self, e: Expr, out: list[Stmt]) -> Expr:
         """A short form of an interned expression that is evaluated here in any case."""
-        if (variable := self.named.get(id(e))) is not None:
+        if (variable := self.names.variables.get(id(e))) is not None:
             return variable
         if length(e) < MIN_NAMED_LENGTH:
             return e
@@ -270,7 +163,8 @@ class _PartSharing:
             result = with_children(e, [self.lowered(child, out) for child in children(e)])  # type: ignore[arg-type]
         if self.uses[id(e)] < 2 and length(result) <= MAX_PART_LENGTH:
             return result
-        variable = self.named[id(e)] = self.variable(e, bounds(e))
+        variable = self.names.new_variable(e, bounds(e))
+        self.names.assign({id(e): variable})
         out.append(LetStatement(variable, result))
         return variable
 
@@ -285,57 +179,38 @@ class _PartSharing:
 
     def replaced(self, part: P) -> P:
         """An interned part in which parts with names are replaced by them; nothing is named."""
-        return self.replacing(part, {}) if self.named and length(part) >= MIN_NAMED_LENGTH else part
-
-    def replacing(self, part: P, done: dict[int, Value | Cond]) -> P:
-        """As `replaced`; `done` holds what was replaced before."""
-        if isinstance(part, Const | Var | Special | Truth):
-            return part
-        if id(part) not in done:
-            variable = self.named.get(id(part))
-            if variable is None:
-                result = with_children(part, [self.replacing(child, done) for child in children(part)])
-            else:
-                result = variable if isinstance(part, Expr) else _is_set(variable)  # type: ignore[assignment]
-            done[id(part)] = result
-        return done[id(part)]  # type: ignore[return-value]
+        return self.names.replaced(part) if length(part) >= MIN_NAMED_LENGTH else part
 
     # -- conditions ----------------------------------------------------------------------------------------
 
     def condition(self, cond: Cond, out: list[Stmt]) -> Cond:
         """A short form of an interned condition that is evaluated here in any case."""
-        if (variable := self.named.get(id(cond))) is not None:
-            return _is_set(variable)
+        if (variable := self.names.variables.get(id(cond))) is not None:
+            return is_set(variable)
         if isinstance(cond, AllOf | AnyOf):
             first = self.condition(cond.parts[0], out)
             operands = [
                 self.replaced(part) for part in cond.parts[1:]
             ]  # evaluated only where the first says so
             if length(*operands) > MAX_CHOICE_LENGTH:
-                return _is_set(self.assigned(cond, out))
+                return is_set(self.assigned(cond, out))
             return type(cond)((first, *operands))
         return with_children(cond, [self.lowered(child, out) for child in children(cond)])  # type: ignore[arg-type]
 
     # -- variables -----------------------------------------------------------------------------------------
 
-    def variable(self, part: Expr | Cond, limits: tuple[int, int] | None) -> Var:
-        """A new variable for a part, between limits if they are known."""
-        stem = part_stem(part)
-        name = next(name for n in count(1) if (name := f"{stem}{n}") not in self.taken)
-        self.taken.add(name)
-        return Var(name, limits[1] + 1, limits[0]) if limits else Var(name)
-
     def assigned(self, part: Expr | Cond, out: list[Stmt]) -> Var:
         """A variable that statements under conditions set to a value; of a condition to 1 or 0."""
-        variable = self.variable(part, bounds(part) if isinstance(part, Expr) else (0, 1))
+        limits = bounds(part) if isinstance(part, Expr) else (0, 1)
+        variable = self.names.new_variable(part, limits)
         out.append(LetStatement(variable, None))
         self.assign(variable, part, out)
-        self.named[id(part)] = variable
+        self.names.assign({id(part): variable})
         return variable
 
     def assign(self, variable: Var, part: Expr | Cond, out: list[Stmt]) -> None:
         """Append the statements that set a variable."""
-        if id(part) not in self.named:
+        if id(part) not in self.names.variables:
             match part:
                 case Choose(cond, a, b):
                     if length(self.replaced(a), self.replaced(b)) > MAX_CHOICE_LENGTH:
@@ -364,7 +239,3 @@ class _PartSharing:
             return
         blocks = [self.scope(partial(self.assign, variable, part)) for part in (then, otherwise)]
         out.append(Branch(cond, *blocks))
-
-
-def _is_set(variable: Var) -> Cond:
-    return Compare("!=", variable, Const(0))

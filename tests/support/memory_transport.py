@@ -1,4 +1,4 @@
-"""A transport that only stores the calls, for tests.
+"""A transport that only stores the calls of a replay.
 
 Completion is immediate: every flag is true, every index 0, every request null afterwards.
 """

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from scalatrace.predict.engine.link_drawing import vertex_positions
 from scalatrace.predict.platform import NetworkTopology, TopologyLink
-from scalatrace.predict.platform.topology_drawing import vertex_positions
 
 TOPOLOGIES = [
     NetworkTopology("cluster"),
