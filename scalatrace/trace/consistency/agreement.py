@@ -13,7 +13,7 @@ from typing import Any
 
 from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.trace.consistency.failed import WITH_ERRORS
-from scalatrace.trace.consistency.messages import MessageRows, RankMessages
+from scalatrace.trace.consistency.messages import MessageEnds, MessageRows
 from scalatrace.trace.consistency.partners import CallCounts, Instances, feed
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
@@ -62,7 +62,7 @@ class _Agreement:
     def follows_starts(self) -> bool:
         return self._compares
 
-    def add_messages(self, messages: RankMessages) -> None:
+    def add_messages(self, messages: MessageEnds) -> None:
         if self._compares:
             of_kinds = (text for call in messages.calls for text in _outside(call))
             self._outside = self._outside or next(of_kinds, None)
@@ -111,7 +111,7 @@ class _Sizes:
         self._rows = MessageRows()
         self._wild: set[tuple[int, int]] = set()
 
-    def add(self, messages: RankMessages) -> None:
+    def add(self, messages: MessageEnds) -> None:
         self._rows.add(messages)
         # What a receive gets is unknown where a wildcard, or its Mprobe, chose it.
         self._wild.update((call.family, call.rank) for call in messages.calls if operation(call.op).matched)

@@ -25,7 +25,7 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.values.from_arrays import MAX_INT64, distinct
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["MessageRows", "RankMessages", "messages_of_call", "messages_of_event", "peer_of", "tag_of"]
+__all__ = ["MessageEnds", "MessageRows", "messages_of_call", "messages_of_event", "peer_of", "tag_of"]
 
 MAX_LISTED = 1 << 16
 """Calls of a node and rank whose values are listed; beyond, their vectors are read side by side."""
@@ -38,7 +38,7 @@ KEY = 4
 
 
 @dataclass(frozen=True, slots=True)
-class RankMessages:
+class MessageEnds:
     """What calls of one node by a rank send and receive.
 
     Attributes:
@@ -57,13 +57,13 @@ class RankMessages:
         return {(family, dest) for family, _, dest, *_ in rows[:, :KEY].tolist()}
 
 
-def messages_of_call(call: Call, n: int) -> RankMessages:
+def messages_of_call(call: Call, n: int) -> MessageEnds:
     """Return what a call that occurs n times sends and receives."""
     tags = np.array([[tag_of(call, "sendtag")], [tag_of(call, "recvtag")]])
     return _messages([call], np.zeros(1, dtype=np.int64), tags, np.array([n]))
 
 
-def messages_of_event(trace: Trace, event: Event, rank: int, times: int) -> RankMessages:
+def messages_of_event(trace: Trace, event: Event, rank: int, times: int) -> MessageEnds:
     """Return what the calls of a node by a rank that runs it `times` times send and receive.
 
     Raises:
@@ -82,7 +82,7 @@ def messages_of_event(trace: Trace, event: Event, rank: int, times: int) -> Rank
     return _messages(calls, kind_of, table[[tags[0], tags[-1]]], np.bincount(number_of))
 
 
-def _messages(calls: Sequence[Call], kind_of: Ints, tags: Ints, counts: Ints) -> RankMessages:
+def _messages(calls: Sequence[Call], kind_of: Ints, tags: Ints, counts: Ints) -> MessageEnds:
     """Return the rows of calls of several kinds.
 
     Args:
@@ -93,13 +93,13 @@ def _messages(calls: Sequence[Call], kind_of: Ints, tags: Ints, counts: Ints) ->
     received = np.array([_received_by(call) for call in calls], dtype=np.int64)[kind_of]
     for rows, tag in ((sent, tags[0]), (received, tags[1])):
         rows[:, TAG], rows[:, -1] = tag, counts
-    return RankMessages(calls, sent[sent[:, 0] >= 0], received[received[:, 0] >= 0])
+    return MessageEnds(calls, sent[sent[:, 0] >= 0], received[received[:, 0] >= 0])
 
 
-def _joined(parts: Sequence[RankMessages]) -> RankMessages:
+def _joined(parts: Sequence[MessageEnds]) -> MessageEnds:
     calls = [call for part in parts for call in part.calls]
     sent, received = ([part.sent for part in parts], [part.received for part in parts])
-    return RankMessages(calls, _concatenate(sent), _concatenate(received))
+    return MessageEnds(calls, _concatenate(sent), _concatenate(received))
 
 
 _NO_ROW = (-1, 0, 0, 0, 0, 0)
@@ -148,7 +148,7 @@ class MessageRows:
         self._sent: list[Ints] = []
         self._received: list[Ints] = []
 
-    def add(self, messages: RankMessages) -> None:
+    def add(self, messages: MessageEnds) -> None:
         """Add what calls of a rank send and receive."""
         self._sent.append(messages.sent)
         self._received.append(messages.received)

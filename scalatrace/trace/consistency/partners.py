@@ -12,8 +12,8 @@ from typing import Protocol
 from scalatrace.operations import MESSAGES, Category, Meeting, operation
 from scalatrace.trace.consistency.message_counts import CountedMessage, matched
 from scalatrace.trace.consistency.messages import (
+    MessageEnds,
     MessageRows,
-    RankMessages,
     messages_of_call,
     messages_of_event,
 )
@@ -79,7 +79,7 @@ class PartnerCheck(Protocol):
     def add(self, call: Call, n: int) -> None:
         """Take a call that occurs n times and sends or receives no message; completions are left out."""
 
-    def add_messages(self, messages: RankMessages) -> None:
+    def add_messages(self, messages: MessageEnds) -> None:
         """Take calls that send or receive, or persistent ones that are started."""
 
     def end_rank(self, rank: int) -> None:
@@ -143,7 +143,7 @@ class CallCounts:
     def follows_starts(self) -> bool:
         return self._messages is not None
 
-    def add_messages(self, messages: RankMessages) -> None:
+    def add_messages(self, messages: MessageEnds) -> None:
         if self._messages is not None:
             self._messages.add_messages(messages)
 
@@ -243,7 +243,7 @@ class _MatchedCounts:
         self._rows = MessageRows()
         self._probed: set[CountedMessage] = set()
 
-    def add_messages(self, messages: RankMessages) -> None:
+    def add_messages(self, messages: MessageEnds) -> None:
         self._rows.add(messages)
 
     def add_probe(self, call: Call, n: int) -> None:
