@@ -263,7 +263,7 @@ def check_largest(
     real, run = ordered[-1], runs[-1]
     name = f"{real.nprocs} ranks ({run.grid})"
     try:
-        smaller = fit(ordered[:-1], runs[:-1], workers)
+        smaller = fit(ordered[:-1], runs[:-1], workers, alignment=model.alignment if model else "")
         predicted = _instantiated(smaller, run.grid, target_inputs(smaller, run.inputs), no_times)
         differing = diff(predicted, real, ["times"])
     except (ExtrapolationError, InputError, FormatError) as error:

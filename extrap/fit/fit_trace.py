@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from itertools import product
 from math import inf, prod
@@ -89,6 +90,7 @@ def fit(
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
     explain: Callable[[], SymbolicTrace | None] | None = None,
+    alignment: str = "",
 ) -> SymbolicTrace:
     """Fit the symbolic trace of traces of one program on several numbers of ranks.
 
@@ -99,6 +101,7 @@ def fit(
         foldings: of the traces, if they exist already.
         explain: gives a model with a parameter that explains values without rule, before alternatives to the
             recorded nodes are sought, which takes much longer.
+        alignment: the only one to try, with those that it needs; "": all.
 
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
@@ -106,21 +109,26 @@ def fit(
     space, foldings = Space(runs), foldings or foldings_of(traces)
     fitter = Fitter(traces, space, workers, foldings)
     try:
-        nodes = fitter.aligned_rules()
-    except NoFormulaError as error:
-        if explain and not isinstance(error, PollingError) and (model := explain()) is not None:
+        if explain is not None and (model := _explained(fitter, explain)) is not None:
             return model
-    except ExtrapolationError:
-        pass
-    else:
-        return assemble_model(traces, runs, nodes)
-    try:
-        nodes = fitter.rules()
+        nodes = fitter.rules(alignment)
     except ExtrapolationError:
         if not accept_unconfirmed:
             raise
-        nodes = Fitter(traces, space, workers, foldings, accept_unconfirmed).rules()
-    return assemble_model(traces, runs, nodes)
+        fitter = Fitter(traces, space, workers, foldings, accept_unconfirmed)
+        nodes = fitter.rules(alignment)
+    return replace(assemble_model(traces, runs, nodes), alignment=fitter.alignment)
+
+
+def _explained(fitter: Fitter, explain: Callable[[], SymbolicTrace | None]) -> SymbolicTrace | None:
+    """Return the model of `explain` where the recorded nodes have values without rule."""
+    try:
+        fitter.aligned_rules()
+    except NoFormulaError as error:
+        return None if isinstance(error, PollingError) else explain()
+    except ExtrapolationError:
+        pass
+    return None
 
 
 def assemble_model(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> SymbolicTrace:
@@ -180,8 +188,25 @@ class _Spaces:
         self.smaller = whole.variant(whole.runs[:-1]) if held_out else None
 
 
+class Alignment(StrEnum):
+    """How the nodes of traces are aligned, in the order in which that is tried.
+
+    RECORDED: as recorded and in canonical form. MARKED: different calls of one site apart. STAGED: with loops
+    over the stages of trees. SHARED_PARTS: as RECORDED, with formulas that consist of parts of others.
+    """
+
+    RECORDED = "recorded"
+    MARKED = "marked"
+    STAGED = "staged"
+    SHARED_PARTS = "shared parts"
+
+
 class Fitter:
-    """Fitter of nodes: events in parallel or one after the other."""
+    """Fitter of nodes: events in parallel or one after the other.
+
+    Attributes:
+        alignment: that of the rules which were found; "" before.
+    """
 
     def __init__(
         self,
@@ -199,7 +224,8 @@ class Fitter:
         self._by_symmetry: Space | None = None
         self._makers: dict[int, tuple[Path, ...]] = {}
         self._failed: list[_Failed] = []
-        self._unruled: ExtrapolationError | None = None
+        self._aligned: tuple[Rule, ...] | ExtrapolationError | None = None
+        self.alignment = ""
         self._around: dict[int, Chains] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self._outside: Chains = dict.fromkeys(range(int(space.starts[-1])))
@@ -247,27 +273,51 @@ class Fitter:
         if (partial := self._foldings.with_partial_trips) is not None:
             yield align(with_repeated_events(partial) or partial)
 
-    def rules(self) -> tuple[Rule, ...]:
-        """Return the rules of all nodes of all trees. Raises ExtrapolationError."""
+    def rules(self, only: str = "") -> tuple[Rule, ...]:
+        """Return the rules of all nodes of all trees.
+
+        Args:
+            only: the alignment to try, with those that it needs; "": all.
+
+        Raises:
+            ExtrapolationError: there are none; that of the recorded nodes.
+        """
+        alternatives = {
+            Alignment.MARKED: self._by_marks,
+            Alignment.STAGED: self._by_stages,
+            Alignment.SHARED_PARTS: self._with_shared_parts,
+        }
         try:
-            return self.aligned_rules()
+            if only in (Alignment.MARKED, Alignment.STAGED):
+                raise NoFormulaError(f"no formulas were found for nodes that are aligned as {only}")
+            rules, self.alignment = self.aligned_rules(), Alignment.RECORDED
         except ExtrapolationError as error:
             if isinstance(error, PollingError):
                 raise
-            for alternative in (self._by_marks, self._by_stages, self._with_shared_parts):
-                if (rules := alternative()) is not None:
-                    return rules
+            for alignment, alternative in alternatives.items():
+                if only in ("", alignment) and (found := alternative()) is not None:
+                    self.alignment = alignment
+                    return found
             raise
+        return rules
 
     def aligned_rules(self) -> tuple[Rule, ...]:
         """Return the rules of the nodes of `alignments`. Raises the first ExtrapolationError."""
-        for nodes in self.alignments() if self._unruled is None else ():
+        if self._aligned is None:
+            self._aligned = self._first_rules()
+        if isinstance(self._aligned, ExtrapolationError):
+            raise self._aligned
+        return self._aligned
+
+    def _first_rules(self) -> tuple[Rule, ...] | ExtrapolationError:
+        first: ExtrapolationError | None = None
+        for nodes in self.alignments():
             try:
                 return self._rules(nodes)
             except ExtrapolationError as error:
-                self._unruled = self._unruled or error
-        assert self._unruled is not None
-        raise self._unruled
+                first = first or error
+        assert first is not None
+        return first
 
     def marked(self) -> tuple[Aligned, ...] | None:
         """Align the trees with different calls of one call site apart; None if there are none."""

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Self
 
@@ -112,6 +112,8 @@ class SymbolicTrace(TraceHeader):
         column_major: whether ranks run along the first dimension first.
         inputs: names of the parameters that formulas use or could have used.
         seen: per input trace its grid and parameters.
+        alignment: how the nodes of the input traces were aligned (`extrap.fit.fit_trace.Alignment`); "" when
+            read from a file.
     """
 
     sizes: tuple[str, ...]
@@ -120,6 +122,7 @@ class SymbolicTrace(TraceHeader):
     seen: tuple[tuple[tuple[int, ...], dict[str, int]], ...]
     nodes: tuple[Rule, ...]
     families: tuple[FamilyRule, ...]
+    alignment: str = field(default="", compare=False)
 
     @property
     def frames(self) -> list[str]:
