@@ -34,6 +34,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "predict.imports": ("imports",),
     "predict.many": ("simulate-study",),
     "predict.simulate": ("simulate-speed", "simulate-simgrid", "simulate-tolerance"),
+    "predict.partitioned": ("partitioned", "partitioned-here"),
     "predict.predictions": ("predictions", "hpcc"),
     "predict.regress": ("regress",),
     "report": ("report",),
