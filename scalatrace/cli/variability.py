@@ -178,15 +178,17 @@ def _of_table(args: argparse.Namespace, options: RankProjection) -> dict[str, An
 
 
 def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Floats) -> dict[str, Any]:
-    from scalatrace.stats.extreme_values import fit_gev
+    from scalatrace.stats.extreme_values import FITS, fit_gev, fits_agree
 
-    fits = {}
-    for method in ("pwm", "mom") if count >= MIN_FITTED_INTERVALS else ():
-        fit = fit_gev(maxima, method)
-        fits[method] = {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
+    fitted = {method: fit_gev(maxima, method) for method in FITS if count >= MIN_FITTED_INTERVALS}
+    fits = {
+        method: {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
+        for method, fit in fitted.items()
+    }
     return {
         "op": op, "site": site, "count": count, "mean_ns": mean_ns,
         "slowest_ns": float(maxima.mean()), "fits": fits,
+        "fits_agree": fits_agree(fitted.values(), len(maxima)) if fitted else None,
     }  # fmt: skip
 
 
