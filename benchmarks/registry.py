@@ -37,7 +37,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "predict.simulate": ("simulate-speed", "simulate-simgrid", "simulate-tolerance"),
     "predict.partitioned": ("partitioned", "partitioned-here"),
     "predict.predictions": ("predictions", "hpcc"),
-    "predict.regress": ("regress",),
+    "predict.regress": ("regress", "regress-campaigns"),
     "predict.variability": ("variability",),
     "report": ("report",),
     "tune": ("tune",),

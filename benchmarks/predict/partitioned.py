@@ -106,6 +106,10 @@ def _elapsed_us(mpi: Mpi, nbytes: int, threads: int, variability: float, steps: 
     return float(match["us"].replace(",", ""))
 
 
+def _constant(ns: float) -> MessageTime:
+    return lambda nbytes: ns
+
+
 def _rows_here(args: argparse.Namespace) -> Iterator[Row]:
     mpi = find_mpi()
     for threads in args.threads:
@@ -115,7 +119,7 @@ def _rows_here(args: argparse.Namespace) -> Iterator[Row]:
             for percent in args.variability:
                 elapsed = _elapsed_us(mpi, nbytes, threads, percent / 100, args.steps, single=False)
                 times = ThreadTimes.of_variability(threads, HERE_MEAN_US * 1e3, percent / 100)
-                model = partitioned_send(nbytes, times, lambda _, ns=message * 1e3: ns).elapsed_ns / 1e3
+                model = partitioned_send(nbytes, times, _constant(message * 1e3)).elapsed_ns / 1e3
                 yield (
                     str(threads), str(percent), grouped(nbytes), f"{message:.0f}", f"{elapsed:.0f}",
                     f"{model:.0f}", f"{elapsed / model:.2f}", f"{single:.0f}", f"{single / elapsed:.2f}",
