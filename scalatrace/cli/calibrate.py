@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_formats, add_seed, natural, print_facts, words
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import PrintedSteps, stage
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -46,14 +47,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="fit the measurements of an archive; measure nothing. More of them: days of --cluster. Or fit "
         "the output of osu_latency and osu_bw on two nodes",
     )  # fmt: skip
-    parser.add_argument(
+    osu = further(parser)
+    osu.add_argument(
         "--within-node",
         nargs="+",
         default=[],
         metavar="FILE",
         help="with --from: the output of osu_latency and osu_bw within a node",
     )
-    parser.add_argument(
+    osu.add_argument(
         "--ranks-per-node", type=natural, default=1, metavar="N",
         help="with --from of OSU output: ranks of a node of the platform (default: 1)",
     )  # fmt: skip

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts
+from scalatrace.cli.parsing import further
 from scalatrace.cli.sizes import parse_dims, parse_params
 from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import MODEL_SENDS, MODEL_TERMS, MODEL_TIMES
@@ -66,16 +67,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partitioned", type=natural, metavar="N", help="a partitioned send of --bytes by N threads"
     )
-    parser.add_argument(
+    partitioned = further(parser)
+    partitioned.add_argument(
         "--thread-us", type=_nonnegative, default=100_000.0, metavar="US",
         help="with --partitioned: mean computation of a thread (default: 100000)",
     )  # fmt: skip
-    parser.add_argument(
+    partitioned.add_argument(
         "--variability", type=_nonnegative, default=0.1, metavar="V",
         help="with --partitioned: the deviation of a thread is V squared times its mean, as in Algorithm 1 "
         "(default: 0.1)",
     )  # fmt: skip
-    parser.add_argument(
+    partitioned.add_argument(
         "--wait-us", type=_nonnegative, default=0.0, metavar="US",
         help="with --partitioned: overhead of MPI_Wait (default: 0)",
     )  # fmt: skip
