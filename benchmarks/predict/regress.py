@@ -4,6 +4,9 @@ Each trial draws a history of 20 runs and the new runs after it. A run has the t
 shares of the time fall from 22 to 2 %; noise varies each of them, and half of the sites together. The first
 lines test one set of factors, the others are `scalatrace regress`: all its tests at once. A slowdown of less
 than 5 standard deviations of the mean is measured, but not required.
+
+regress-campaigns: a drawn history of calibrations, each with the time of a kernel on every core (Cornebize
+2021, chapter 11). One core gets slower; new calibrations follow until `regress` reports it.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.study import Study
+from benchmarks.study import Study, one_table
 from benchmarks.table import ResultTable, Row, verdict
 from scalatrace.predict.regress import Runs, judge
 from scalatrace.stats.mean_test import mean_test
@@ -111,7 +114,61 @@ def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
     yield ResultTable("regress", "Performance regression test", COLUMNS, rows, judge=_verdicts)
 
 
+CAMPAIGN_COLUMNS = (
+    "cores", "history", "noise, %", "slowdown, %", "trials", "runs, median", "runs, 95 %", "not found, %",
+    "other core named first, %",
+)  # fmt: skip
+CORES, MAX_NEW = 2, 15
+"""Cores whose kernel is measured, and new calibrations until a trial is given up."""
+
+
+def _campaigns(noise: float, slowdown: float, history: int, seed: int) -> tuple[int | None, bool]:
+    """Return how many new calibrations it took to report the slow core, and whether another was first."""
+    random = np.random.default_rng(seed)
+    names = tuple(f"dgemm of core {core}" for core in range(CORES))
+    values = 1e6 * (1 + noise * random.standard_normal((history + MAX_NEW, CORES)))
+    values[history:, -1] *= 1 + slowdown
+    for nnew in range(1, MAX_NEW + 1):
+        n = history + nnew
+        runs = Runs(tuple(f"run {i}" for i in range(n)), names, values[:n])
+        slower = {finding.factor for finding in judge(runs, nnew, 1 - ALPHA).regressions}
+        if names[-1] in slower:
+            return nnew, False
+        if slower & set(names):
+            return None, True
+    return None, False
+
+
+def _campaign_rows(args: argparse.Namespace) -> Iterator[Row]:
+    for noise in (0.005, 0.01, 0.02):
+        for slowdown in (0.03, 0.0):
+            results = [_campaigns(noise, slowdown, args.history, seed) for seed in range(args.trials)]
+            counts = [count for count, _ in results if count is not None]
+            median, late = (f"{np.quantile(counts, q):.0f}" if counts else "-" for q in (0.5, 0.95))
+            missed = sum(count is None for count, _ in results) / args.trials
+            wrong = sum(other for _, other in results) / args.trials
+            yield (
+                str(CORES), str(args.history), f"{100 * noise:g}", f"{100 * slowdown:g}", str(args.trials),
+                median, late, f"{100 * missed:.1f}", f"{100 * wrong:.1f}",
+            )  # fmt: skip
+
+
 STUDIES = (
+    Study(
+        "regress-campaigns",
+        "calibrations until `regress` reports a core that got 3 % slower",
+        "docs/evaluation.md",
+        one_table(
+            "regress_campaigns",
+            "Calibrations until a slower core is found",
+            CAMPAIGN_COLUMNS,
+            _campaign_rows,
+            0,
+            ("", "Drawn, not measured. Rows without a slowdown show false alarms."),
+        ),
+        {"trials": 200, "history": 30},
+        {"trials": 10},
+    ),
     Study(
         "regress",
         "the test of `scalatrace regress`: false alarms, and detection of a slower call site",

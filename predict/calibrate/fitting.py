@@ -115,6 +115,8 @@ def _doubts(level: str, fit_: NetworkFit) -> Iterator[str]:
 
 
 def _description(archive: Archive) -> str:
+    if described := archive.metadata.get("description"):
+        return str(described)
     hosts: Mapping[str, Mapping[str, object]] = archive.metadata.get("hosts", {})
     processors = sorted({str(facts.get("processor", "unknown processor")) for facts in hosts.values()})
     mpi = _mpi(archive).split(",")[0]

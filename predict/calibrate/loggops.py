@@ -166,8 +166,9 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     """
     pingpong, send = (series(archive.of(kind, level)) for kind in ("pingpong", "send"))
     recv = series(archive.of("recv", level))
+    whole = bool(archive.metadata.get("whole_messages"))
     for kind, (sizes, _) in (("pingpong", pingpong), ("send", send)):
-        if len(sizes) < MIN_SIZES:
+        if len(sizes) < MIN_SIZES and not (kind == "send" and whole):
             raise FormatError(
                 f"the archive has {len(sizes)} sizes of {kind} ({level}); {MIN_SIZES} are needed"
             )
@@ -175,7 +176,7 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     breakpoints = sorted({size + 1 for size in eager.values()})
     limit = eager.get("eager")
     pingpong_fit, counted = _fit(pingpong, breakpoints, MAX_BREAKPOINTS)
-    sending, _ = _fit(send, breakpoints, MAX_OVERHEAD_BREAKPOINTS)
+    sending = None if whole else _fit(send, breakpoints, MAX_OVERHEAD_BREAKPOINTS)[0]
     receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
     lines = _joint_lines(counted, [int(piece.from_x) for piece in pingpong_fit.pieces], pingpong_fit.at)
     segments = _segments(lines, sending, receiving, limit)
@@ -202,7 +203,7 @@ def _starting_at(
 
 def _segments(
     lines: Sequence[JointLine],
-    sending: PiecewiseLinear,
+    sending: PiecewiseLinear | None,
     receiving: PiecewiseLinear | None,
     limit: int | None,
 ) -> list[Segment]:
@@ -221,19 +222,19 @@ def _segment(
     start: int,
     line: JointLine,
     least_latency_ns: float,
-    sending: PiecewiseLinear,
+    sending: PiecewiseLinear | None,
     receiving: PiecewiseLinear | None,
     limit: int | None,
 ) -> Segment:
     """Split the time of a message into overheads, latency and transfer."""
-    send = sending.piece(start)
+    send = (0.0, 0.0) if sending is None else _overhead(sending, start)
     rendezvous = limit is not None and start > limit
     # A rendezvous message is received while it is transferred: only the constant overhead is apart.
     recv = (0.0, 0.0) if receiving is None else _overhead(receiving, 0 if rendezvous else start)
     if rendezvous:
         recv = (recv[0], 0.0)
-    fixed = _shares(line.fixed_ns - least_latency_ns, (send.intercept, recv[0]))
-    growing = _shares(line.per_byte_ns, (send.slope, recv[1]))
+    fixed = _shares(line.fixed_ns - least_latency_ns, (send[0], recv[0]))
+    growing = _shares(line.per_byte_ns, (send[1], recv[1]))
     return Segment(
         from_bytes=start,
         latency_ns=line.fixed_ns - sum(fixed),

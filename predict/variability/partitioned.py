@@ -8,17 +8,19 @@ slowest thread ends. Times of the fastest and the slowest thread are as far from
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+
+import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.platform import Network
 from scalatrace.stats.extreme_values import emma
 
 __all__ = [
-    "MessageTime", "PartitionedSend", "ThreadTimes", "max_rate", "of_network", "partitioned_send", "postal",
-    "single_send",
+    "MessageTime", "PartitionedSend", "ThreadTimes", "max_rate", "of_network", "of_osu", "partitioned_send",
+    "postal", "single_send",
 ]  # fmt: skip
 
 MessageTime = Callable[[float], float]
@@ -110,6 +112,29 @@ def max_rate(latency_ns: float, bytes_per_s: float, node_bytes_per_s: float, per
     _check(bytes_per_s, node_bytes_per_s, per_node)
     rate = min(node_bytes_per_s, per_node * bytes_per_s)
     return lambda nbytes: latency_ns + per_node * nbytes / rate * 1e9
+
+
+def of_osu(
+    latencies_ns: Sequence[tuple[int, float]], intervals_ns: Sequence[tuple[int, float]]
+) -> MessageTime:
+    """Return the time of Algorithm 1: the latency and bandwidth that OSU benchmarks give for a size.
+
+    T(S) = latency(S) + S / bandwidth(S). Between the measured sizes, latency and bandwidth are interpolated
+    linearly; beyond the largest, they are its.
+
+    Args:
+        latencies_ns: bytes and one-way time, ascending.
+        intervals_ns: bytes and time between messages, ascending; bytes over it is the bandwidth.
+    """
+    sizes, times = (np.array(column, float) for column in zip(*latencies_ns, strict=True))
+    sent, intervals = (np.array(column, float) for column in zip(*intervals_ns, strict=True))
+    _check(*intervals)
+
+    def time(nbytes: float) -> float:
+        per_ns = float(np.interp(nbytes, sent, sent / intervals))
+        return float(np.interp(nbytes, sizes, times)) + nbytes / per_ns
+
+    return time
 
 
 def of_network(network: Network) -> MessageTime:

@@ -16,7 +16,7 @@ from scalatrace.errors import UsageError
 from scalatrace.predict.variability.intervals import intervals
 from scalatrace.predict.variability.maxima import maxima_of, spread_of_ranks
 from scalatrace.stats import bootstrap
-from scalatrace.stats.extreme_values import fit_gev
+from scalatrace.stats.extreme_values import FITS, fit_gev, fits_agree
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.threads import check_one_thread
@@ -126,13 +126,15 @@ def project_table(
 
 
 def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Floats) -> dict[str, Any]:
-    fits = {}
-    for method in ("pwm", "mom") if count >= MIN_FITTED_INTERVALS else ():
-        fit = fit_gev(maxima, method)
-        fits[method] = {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
+    fitted = {method: fit_gev(maxima, method) for method in FITS if count >= MIN_FITTED_INTERVALS}
+    fits = {
+        method: {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
+        for method, fit in fitted.items()
+    }
     return {
         "op": op, "site": site, "count": count, "mean_ns": mean_ns,
         "slowest_ns": float(maxima.mean()), "fits": fits,
+        "fits_agree": fits_agree(fitted.values(), len(maxima)) if fitted else None,
     }  # fmt: skip
 
 

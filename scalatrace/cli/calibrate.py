@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_formats, add_seed, natural, print_facts, words
+from scalatrace.cli.parsing import further
 from scalatrace.cli.progress import PrintedSteps, stage
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "mpiexec -n 2 scalatrace calibrate -o platform.toml --archive platform.jsonl\n"
     "  srun -N 2 --ntasks-per-node 2 scalatrace calibrate -o cluster.toml --max-bytes 67108864\n"
-    "  scalatrace calibrate --from monday.jsonl tuesday.jsonl -o platform.toml --cluster nodes.toml"
+    "  scalatrace calibrate --from monday.jsonl tuesday.jsonl -o platform.toml --cluster nodes.toml\n"
+    "  scalatrace calibrate --from osu_latency.txt osu_bw.txt -o platform.toml"
 )
 
 
@@ -42,7 +44,20 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--archive", type=Path, metavar="FILE", help="write all measurements (JSON lines)")
     parser.add_argument(
         "--from", dest="sources", nargs="+", default=[], metavar="FILE",
-        help="fit the measurements of an archive; measure nothing. More of them: days of --cluster",
+        help="fit the measurements of an archive; measure nothing. More of them: days of --cluster. Or fit "
+        "the output of osu_latency and osu_bw on two nodes",
+    )  # fmt: skip
+    osu = further(parser)
+    osu.add_argument(
+        "--within-node",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="with --from: the output of osu_latency and osu_bw within a node",
+    )
+    osu.add_argument(
+        "--ranks-per-node", type=natural, default=1, metavar="N",
+        help="with --from of OSU output: ranks of a node of the platform (default: 1)",
     )  # fmt: skip
     parser.add_argument("--kernels", type=Path, metavar="TOML", help="write the models of the kernels")
     parser.add_argument(
@@ -108,16 +123,28 @@ def run(args: argparse.Namespace) -> int:
     for option, path in outputs:
         if path:
             check_output(path, option)
+    if args.within_node and not args.sources:
+        raise UsageError("--within-node needs --from with the output of osu_latency between nodes")
     if args.sources:
-        from scalatrace.predict.calibrate import read_archive
-
         if args.archive:
             raise UsageError("--from measures nothing, so there is no --archive to write")
         if args.thread_level:
             raise UsageError("--from measures nothing: --thread-level is that of the archives")
-        return _fit_archives([read_archive(source) for source in args.sources], args)
+        return _fit_archives(_read_sources(args), args)
     archive, status = _measure(args)
     return status if archive is None else _fit_archives([archive], args)
+
+
+def _read_sources(args: argparse.Namespace) -> list[Archive]:
+    """Return the archives of --from, or one of the output of OSU benchmarks."""
+    from scalatrace.predict.calibrate import read_archive
+    from scalatrace.predict.calibrate.osu import is_osu, read_osu
+
+    if is_osu(args.sources[0]):
+        return [read_osu(args.sources, args.within_node, args.ranks_per_node)]
+    if args.within_node:
+        raise UsageError(f"--within-node goes with OSU output; {args.sources[0]} is an archive")
+    return [read_archive(source) for source in args.sources]
 
 
 def _settings(args: argparse.Namespace) -> Settings:

@@ -5,6 +5,9 @@ all are listed. The algorithm of a collective operation is the one that the plat
 
 With --trace, the formulas of an extrapolated program (`extrapolate --symbolic`) give its communication time
 as a formula in the number of ranks, if no rank waits for a late one.
+
+With --partitioned N, the time of a partitioned send (MPI_Psend_init) of N threads after the slowest of them,
+beside that of a single send (Dominguez-Trujillo 2021, Algorithm 1).
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts
+from scalatrace.cli.parsing import further
 from scalatrace.cli.sizes import parse_dims, parse_params
 from scalatrace.errors import UsageError
-from scalatrace.report.predictions.columns import MODEL_TERMS, MODEL_TIMES
+from scalatrace.report.predictions.columns import MODEL_SENDS, MODEL_TERMS, MODEL_TIMES
 
 if TYPE_CHECKING:
     from scalatrace.predict.models.program import ProgramTime
@@ -27,7 +31,8 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace models --platform cluster allreduce --bytes 8 1048576 --ranks 64 1024\n"
     "  scalatrace models --platform bluegene-p message --latex\n"
-    "  scalatrace models --platform cluster --trace app.stx --ranks 64 4096"
+    "  scalatrace models --platform cluster --trace app.stx --ranks 64 4096\n"
+    "  scalatrace models --platform lassen --partitioned 20 --variability 0.1 --bytes 18874368"
 )
 
 
@@ -59,9 +64,26 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
     )
+    parser.add_argument(
+        "--partitioned", type=natural, metavar="N", help="a partitioned send of --bytes by N threads"
+    )
+    partitioned = further(parser)
+    partitioned.add_argument(
+        "--thread-us", type=_nonnegative, default=100_000.0, metavar="US",
+        help="with --partitioned: mean computation of a thread (default: 100000)",
+    )  # fmt: skip
+    partitioned.add_argument(
+        "--variability", type=_nonnegative, default=0.1, metavar="V",
+        help="with --partitioned: the deviation of a thread is V squared times its mean, as in Algorithm 1 "
+        "(default: 0.1)",
+    )  # fmt: skip
+    partitioned.add_argument(
+        "--wait-us", type=_nonnegative, default=0.0, metavar="US",
+        help="with --partitioned: overhead of MPI_Wait (default: 0)",
+    )  # fmt: skip
     parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
     add_names(parser)
-    add_formats(parser, MODEL_TIMES, MODEL_TERMS)
+    add_formats(parser, MODEL_TIMES, MODEL_TERMS, MODEL_SENDS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -69,9 +91,13 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.predict.platform import read_platform
     from scalatrace.report.predictions.models import ModelsReporter, ProgramTimeReporter
 
+    if args.partitioned and (args.trace or args.operations or args.latex):
+        raise UsageError("--partitioned has its own table: give it without operations, --trace, --latex")
     if args.trace and args.operations:
         raise UsageError("give either operations or --trace")
     platform = read_platform(args.platform).changed(mpi=args.mpi)
+    if args.partitioned:
+        return _partitioned(platform, args)
     data = _program(platform, args) if args.trace else _operations(platform, args)
     reporter = ProgramTimeReporter(data) if args.trace else ModelsReporter(data)
     if args.latex and not (args.json or args.csv):
@@ -85,6 +111,42 @@ def _nbytes(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 0")
     return int(text)
+
+
+def _nonnegative(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
+    return value
+
+
+def _partitioned(platform: Platform, args: argparse.Namespace) -> int:
+    """Report partitioned and single sends of each size."""
+    from scalatrace.predict.models.messages import network_of
+    from scalatrace.predict.variability import ThreadTimes, partitioned_send, single_send
+    from scalatrace.predict.variability.partitioned import of_network
+    from scalatrace.report.predictions.models import PartitionedReporter
+
+    threads = ThreadTimes.of_variability(args.partitioned, args.thread_us * 1e3, args.variability)
+    message = of_network(network_of(platform, max(args.ranks)))
+    rows = []
+    for nbytes in args.bytes:
+        single = single_send(nbytes, threads, message)
+        send = partitioned_send(nbytes, threads, message, args.wait_us * 1e3)
+        rows.append(
+            {
+                "nbytes": nbytes, "threads": args.partitioned, "message_ns": send.message_ns,
+                "overlapped": send.overlapped, "elapsed_ns": send.elapsed_ns, "bandwidth": send.bandwidth,
+                "single_ns": single.elapsed_ns, "single_bandwidth": single.bandwidth,
+            }
+        )  # fmt: skip
+    spread_ns = threads.slowest_ns - threads.fastest_ns
+    data = {"platform": platform.name, "threads": args.partitioned, "spread_ns": spread_ns, "sends": rows}
+    print_facts(args, data, MODEL_SENDS, rows, PartitionedReporter(data))
+    return 0
 
 
 def _operations(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:

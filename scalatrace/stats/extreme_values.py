@@ -11,7 +11,7 @@ b_0, b_1, b_2 (2.6 and 2.7 print the moments' symbols), and the root in 2.3 is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from math import gamma, inf, log, sqrt
 from typing import Any
@@ -22,7 +22,17 @@ import numpy.typing as npt
 from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 
-__all__ = ["FITS", "Gev", "ProjectedMaximum", "emma", "fit_gev", "fit_mom", "fit_pwm", "project_maxima"]
+__all__ = [
+    "FITS",
+    "Gev",
+    "ProjectedMaximum",
+    "emma",
+    "fit_gev",
+    "fit_mom",
+    "fit_pwm",
+    "fits_agree",
+    "project_maxima",
+]
 
 EMMA_P = 0.570376002
 """exp(-exp(-gamma)): the mean of a maximum is near this quantile of its distribution."""
@@ -32,6 +42,9 @@ FLAT = 1e-6
 """Shapes nearer to 0 are Gumbel's: the general formulas of moments lose their digits there."""
 MAX_SHAPE = 0.95
 """From 1 on the mean is infinite; shapes are kept below."""
+SHAPE_VARIANCE = 0.5633
+"""Variance of the shape of a fit by PWM, times the number of samples, for Gumbel's distribution (Hosking,
+Wallis and Wood 1985, table 1)."""
 MAX_MOM_SHAPE = 1 / 3 - 1e-4
 """From 1/3 on the skewness is infinite."""
 
@@ -142,6 +155,19 @@ def fit_mom(samples: npt.ArrayLike) -> Gev:
 
 
 FITS: dict[str, Callable[[npt.ArrayLike], Gev]] = {"pwm": fit_pwm, "mom": fit_mom}
+
+
+def fits_agree(fits: Collection[Gev], nsamples: int) -> bool:
+    """Return whether fits by several methods give the same type of distribution (Dominguez-Trujillo §3.4.1).
+
+    Shapes of different sign within two standard errors of each other count as equal. If the types differ, the
+    samples do not follow the distribution, and predictions from its tail are not to be trusted.
+
+    Args:
+        nsamples: number of maxima that the fits are of.
+    """
+    kinds, shapes = {fit.kind for fit in fits}, [fit.shape for fit in fits]
+    return len(kinds) == 1 or max(shapes) - min(shapes) <= 2 * sqrt(SHAPE_VARIANCE / nsamples)
 
 
 def fit_gev(samples: npt.ArrayLike, method: str = "pwm") -> Gev:

@@ -19,7 +19,9 @@ import pytest
 from support.sessions import blocks_of
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / name for name in ("README.md", "docs/comparison.md", "docs/tutorial.md")]
+PAGES = [
+    ROOT / name for name in ("README.md", "docs/comparison.md", "docs/evaluation.md", "docs/tutorial.md")
+]
 PAGES += sorted((ROOT / "docs/guide").glob("*.md"))
 SOURCES: dict[str, dict[str, str]] = tomllib.loads((Path(__file__).parent / "numbers.toml").read_text())
 ANY_PAGE = "any page"
@@ -33,7 +35,7 @@ QUANTITY = re.compile(
     rf"(?<![\w.^-])(?:{NUMBER}(?:, | and | or | to ))*{NUMBER} ?{UNIT}|(?<![\w.^-]){NUMBER}(?![A-Za-z])"
 )
 REFERENCE = re.compile(
-    r"(?:Figures?|Tables?|Algorithms?|[Cc]hapters?|[Vv]ersions? before|§) ?[\d.]+(?:,? and §?[\d.]+)?"
+    r"(?:Figures?|Tables?|Algorithms?|[Cc]hapters?|[Vv]ersions? before|§) ?[\d.]+(?:,? (?:and|to) §?[\d.]+)?"
     r"|\b(?:19|20)\d\d\b(?! ?\w*s\b)"
 )
 """Parts of a publication, and years."""

@@ -102,3 +102,19 @@ def test_the_study_needs_marked_kernels(traces: list[Path], tmp_path: Path) -> N
     status, _, errors = study(traces[0], "--platform", "cluster", "--kernels", tmp_path / "k.toml")
     assert status == 1
     assert "the trace marks" in errors
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--rows 2 --bcast ring-modified --depth 1 --swap binary",
+        "--rows 3 --bcast long-modified --depth 1 --swap mix",
+        "--rows 6 --bcast 2-ring --swap binary",
+        "--rows 1 --bcast 2-ring-modified --swap long",
+        "--rows 2 --bcast long --depth 1 --swap long",
+    ],
+)
+def test_parameters_of_hpl(openmpi: Mpi, words: str) -> None:
+    """The residual is checked; three process rows are no power of two."""
+    command = [str(openmpi.python), *hpl(*words.split())]
+    assert "correct" in mpirun(openmpi, 6, command, timeout=TIMEOUT_S).check().stdout

@@ -10,8 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
-from scalatrace.stats.extreme_values import EULER, Gev, emma, fit_gev, fit_mom, fit_pwm, project_maxima
+from scalatrace.stats.extreme_values import (
+    EULER,
+    FITS,
+    Gev,
+    emma,
+    fit_gev,
+    fit_mom,
+    fit_pwm,
+    fits_agree,
+    project_maxima,
+)
 
 SHAPES = st.floats(-0.5, 0.5)
 
@@ -112,3 +123,23 @@ def test_growth_from_interval_maxima() -> None:
 def test_unknown_fit() -> None:
     with pytest.raises(UsageError, match="pwm, mom"):
         fit_gev([1, 2, 3], "mle")
+
+
+def _fits(samples: Floats) -> list[Gev]:
+    return [fit_gev(samples, method) for method in FITS]
+
+
+def test_fits_of_maxima_agree() -> None:
+    """Of any distribution with independent samples: a bounded, a light and a heavy tail."""
+    random = np.random.default_rng(3)
+    size = (200, 16)
+    for samples in (random.uniform(size=size), random.normal(1, 0.1, size), 1 + random.pareto(2.5, size)):
+        assert fits_agree(_fits(samples.max(axis=1)), 200)
+
+
+def test_fits_disagree_on_what_are_no_maxima() -> None:
+    """One outlier in bounded samples: the skewness says type II, probability-weighted moments type III."""
+    random = np.random.default_rng(3)
+    samples = np.append(random.uniform(1, 1.1, (199, 16)).max(axis=1), 1.3)
+    assert [fit.kind for fit in _fits(samples)] == ["III", "II"]
+    assert not fits_agree(_fits(samples), 200)

@@ -111,6 +111,19 @@ MODEL_TIMES = CommandTable(
         TableColumn("fastest_ns", None, "ns", "its upper bound"),
     ),
 )
+MODEL_SENDS = CommandTable(
+    "size of a partitioned send (--partitioned)",
+    (
+        TableColumn("nbytes", "bytes", "bytes", "size of the buffer"),
+        TableColumn("threads", "threads", "count", "threads, each with a part of the buffer"),
+        TableColumn("message_ns", "message", "ns", "time of the message of a thread"),
+        TableColumn("overlapped", "overlapped", meaning="mean number before the slowest thread ends"),
+        TableColumn("elapsed_ns", "time after", "ns", "from the slowest thread's end to the send's"),
+        TableColumn("bandwidth", "bandwidth", meaning="bytes over this time, per second (equation 4.3)"),
+        TableColumn("single_ns", "single send", "ns", "time of one message with the whole buffer"),
+        TableColumn("single_bandwidth", "its bandwidth", meaning="bytes over that time, per second"),
+    ),
+)
 MODEL_TERMS = CommandTable(
     "call of a program (--trace) and number of ranks",
     (

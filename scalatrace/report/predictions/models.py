@@ -12,6 +12,7 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.report.predictions.columns import (
     MESSAGE_RANGES,
+    MODEL_SENDS,
     MODEL_SIZES,
     MODEL_TERMS,
     MODEL_TIMES,
@@ -19,7 +20,7 @@ from scalatrace.report.predictions.columns import (
 )
 from scalatrace.report.style import DIM, duration, number, print_more, text_table
 
-__all__ = ["ModelsReporter", "ProgramTimeReporter"]
+__all__ = ["ModelsReporter", "PartitionedReporter", "ProgramTimeReporter"]
 
 SYMBOLS = (
     "S bytes, P ranks; alpha latency and overheads, beta time per byte, gamma that of the operator; "
@@ -81,6 +82,29 @@ class ModelsReporter:
                     rf"{name} &= {model['exact']['latex']} \\",
                 ]
         return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
+
+
+class PartitionedReporter:
+    """Shows the data of `models --partitioned`: `platform`, `threads`, `spread_ns`, `sends`."""
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        self.data = data
+
+    def render(self, console: Console) -> None:
+        """Print the threads, and the sends of each size."""
+        platform, threads = clean(self.data["platform"]), number(self.data["threads"])
+        spread = duration(self.data["spread_ns"])
+        text = f"partitioned send on {platform}: {threads} threads, the slowest {spread} after the fastest"
+        console.print(Text(text, style="bold"), soft_wrap=True)
+        sends = (
+            {
+                **send,
+                "overlapped": f"{send['overlapped']:.1f}",
+                **{name: f"{send[name] / 1e6:,.0f} MB/s" for name in ("bandwidth", "single_bandwidth")},
+            }
+            for send in self.data["sends"]
+        )
+        console.print(text_table(MODEL_SENDS, sends))
 
 
 class ProgramTimeReporter:

@@ -70,6 +70,13 @@ class VariabilityReporter:
             for name, fit in interval["fits"].items()
         ]
         console.print(Text(f"maxima of {interval['op']}, GEV by {'; '.join(shown)}"), soft_wrap=True)
+        if interval["fits_agree"]:
+            console.print(Text("both fits agree on the tail", style=DIM))
+        else:
+            text = (
+                "the fits disagree on the type: do not trust pooled, inter-node and intra-node; use resampled"
+            )
+            console.print(Text(text, style="yellow"), soft_wrap=True)
 
     def _predictions(self) -> Iterator[dict[str, Any]]:
         """Yield the recorded computation, then the predictions; numbers with wide intervals are left out."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from statistics import NormalDist
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scalatrace.cli import main
 from scalatrace.errors import UsageError
-from scalatrace.predict.platform import Network, Segment
+from scalatrace.predict.calibrate.osu import read_osu_table
+from scalatrace.predict.platform import Network, Segment, read_platform
 from scalatrace.predict.variability import ThreadTimes, max_rate, partitioned_send, postal, single_send
-from scalatrace.predict.variability.partitioned import of_network
+from scalatrace.predict.variability.partitioned import of_network, of_osu
+from support.programs import SAMPLES
 
 US, MB = 1e3, 1e6
 FOUR = ThreadTimes(4, 100_000 * US, 1_000 * US)
@@ -92,3 +96,27 @@ def test_errors() -> None:
         postal(5, 0)
     with pytest.raises(UsageError, match="0 threads"):
         ThreadTimes(0, 1, 1)
+
+
+def test_algorithm_1_with_measured_latencies_and_bandwidths() -> None:
+    """Figure 4.4, 10 %: the modelled peak is 115,000 MiB/s at 18 MB; table A.1 is interpolated here."""
+    latency, interval = (
+        read_osu_table(SAMPLES / "osu" / f"lassen-inter-{test}.txt")[1] for test in ("latency", "bw")
+    )
+    message = of_osu(latency, interval)
+    assert message(4194304) == pytest.approx(308250 + 4194304 / 13891.20e6 * 1e9)
+    threads = ThreadTimes.of_variability(20, 100_000 * US, 0.1)
+    rates = {mb: partitioned_send(mb * 2**20, threads, message, 10 * US).bandwidth for mb in (9, 18, 36)}
+    assert max(rates, key=lambda mb: rates[mb]) == 18
+    assert rates[18] / 2**20 == pytest.approx(115_000, rel=0.03)
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["models", "--platform", "lassen", "--partitioned", "20", "--bytes", "18874368", "--json"]
+    assert main(words) == 0
+    [send] = json.loads(capsys.readouterr().out)["sends"]
+    threads = ThreadTimes.of_variability(20, 100e6, 0.1)
+    expected = partitioned_send(18874368, threads, of_network(read_platform("lassen").network))
+    assert send["elapsed_ns"] == pytest.approx(expected.elapsed_ns)
+    assert main([*words[:-1], "--latex"]) == 2
+    assert "--partitioned has its own table" in capsys.readouterr().err

@@ -1,0 +1,248 @@
+"""HPL in simulation: parameters, unequal nodes, switches of a fat tree (Cornebize 2021, sections 6.6 to 7.3).
+
+samples/hpl.py is recorded with marked kernels, one rank per node. Kernels take the times of a fixed rate,
+and all other computation none, so results depend on calls and platform only, not on this machine. An element
+of the matrix stands for a block of f x f elements: bytes count f^2 times, operations f^3 times. A matrix of
+order n and panels of b columns thus has the calls of one of order f n with panels of f b columns, but f times
+fewer pivots.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.running import ONE_THREAD
+from benchmarks.study import Study, find_mpi, one_table
+from benchmarks.table import Row, grouped, verdict
+from scalatrace import Trace, load
+from scalatrace.arrays import Floats
+from scalatrace.predict.engine import KernelTimes
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
+from scalatrace.predict.kernels import KernelModel, KernelModels, Polynomial
+from scalatrace.predict.platform import Network, NetworkTopology, Platform, read_platform
+from support.programs import SAMPLES
+from support.running import record
+
+CORE = {"dgemm": ("m*n*k", 0.1), "dtrsm": ("m*n", 0.8), "dger": ("m*n", 0.5), "dgemv": ("m*n", 0.5)}
+"""ns per product of the sizes: 20 Gflop/s in products of matrices; dtrsm with 8 rows."""
+PARAMETERS = {"dgemm": ("m", "n", "k"), "dtrsm": ("m", "n"), "dger": ("m", "n"), "dgemv": ("m", "n")}
+KERNEL_NS = 200.0
+"""Constant time of a kernel."""
+
+PARAMETER_LEVELS: Mapping[str, Sequence[str]] = {
+    "block": ("8", "16"),
+    "depth": ("0", "1"),
+    "bcast": ("ring", "ring-modified", "2-ring", "2-ring-modified", "long", "long-modified"),
+    "swap": ("binary", "long", "mix"),
+}
+GRID, ORDER, FACTOR = (2, 4), 256, 16
+
+
+def _models(factor: int) -> KernelModels:
+    none = Polynomial({})
+    return KernelModels(
+        KernelModel(
+            name,
+            PARAMETERS[name],
+            "M-1",
+            "N-0",
+            Polynomial({"1": KERNEL_NS, product_of_sizes: ns * factor**3}),
+            none,
+        )
+        for name, (product_of_sizes, ns) in CORE.items()
+    )
+
+
+def _platform(factor: int) -> Platform:
+    """Large messages of Lassen, one rank per node; computation without a model takes no time."""
+    lassen = read_platform("lassen")
+    segment = lassen.network.segments[-1]
+    segment = replace(segment, from_bytes=0, per_byte_ns=segment.per_byte_ns * factor**2)
+    return replace(lassen, network=Network((segment,)), ranks_per_node=1, memory=None, compute_scale=0.0)
+
+
+def _record(grid: tuple[int, int], order: int, block: int, words: Sequence[str]) -> Trace:
+    """Record a factorisation of a matrix of this order on P x Q ranks."""
+    mpi = find_mpi()
+    sides = np.lcm(*grid)
+    assert order % (block * sides) == 0, (grid, order, block)
+    sizes = ["--block", str(block), "--size", str(order // (block * sides)), "--rows", str(grid[0])]
+    program = [str(mpi.python), str(SAMPLES / "hpl.py"), "--steps", "1", "--kernels", *sizes, *words]
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "hpl.st"
+        record(mpi, grid[0] * grid[1], program, trace, env=ONE_THREAD, timeout=300).check()
+        return load(trace)
+
+
+def _simulator(trace: Trace, factor: int) -> Simulator:
+    return Simulator(trace, KernelTimes(_models(factor)))
+
+
+def _rate(order: int, time_ns: float) -> float:
+    """Return Gflop/s, as HPL counts them."""
+    return 2 / 3 * order**3 / time_ns
+
+
+FACTORS = ("parameter", "levels", "effect, %", "share of variance, %", "best level", "Gflop/s", "worst level")
+
+
+def _factor_rows(args: argparse.Namespace) -> Iterator[Row]:
+    """Simulate combinations; a row per parameter with its share of the variance (ANOVA of main effects)."""
+    levels = list(PARAMETER_LEVELS.values())
+    numbers = [
+        chosen
+        for chosen in product(*(range(len(values)) for values in levels))
+        if args.all or sum(chosen) % 2 == 0
+    ]
+    rates = np.array([_rate_of([values[i] for values, i in zip(levels, c, strict=True)]) for c in numbers])
+    table, total = np.array(numbers), float(((rates - rates.mean()) ** 2).sum())
+    for column, (name, values) in enumerate(PARAMETER_LEVELS.items()):
+        means = [float(rates[table[:, column] == i].mean()) for i in range(len(values))]
+        counts = [int((table[:, column] == i).sum()) for i in range(len(values))]
+        squares = sum(n * (mean - rates.mean()) ** 2 for n, mean in zip(counts, means, strict=True))
+        best, worst = int(np.argmax(means)), int(np.argmin(means))
+        yield (
+            name, str(len(values)), f"{100 * (means[best] / means[worst] - 1):.1f}",
+            f"{100 * squares / total:.1f}", values[best], f"{means[best]:.3f}", values[worst],
+        )  # fmt: skip
+    best = int(np.argmax(rates))
+    combination = ", ".join(values[i] for values, i in zip(levels, numbers[best], strict=True))
+    spread = f"{100 * (rates.max() / rates.min() - 1):.1f}"
+    yield "all", str(len(rates)), spread, "100.0", combination, f"{rates.max():.3f}", "-"
+
+
+def _rate_of(chosen: Sequence[str]) -> float:
+    block, depth, bcast, swap = chosen
+    trace = _record(GRID, ORDER, int(block), ["--depth", depth, "--bcast", bcast, "--swap", swap])
+    time_ns = _simulator(trace, FACTOR).run(_platform(FACTOR), SimulateOptions()).time_ns
+    return _rate(ORDER * FACTOR, time_ns)
+
+
+EVICTION = ("nodes", "evicted", "grid", "slower nodes", "Gflop/s", "lowest", "highest", "over all nodes, %")
+NODES, EVICTED_ORDER, EVICTED_BLOCK, CLUSTERS = 16, 672, 4, 10
+STANDARD = ["--bcast", "2-ring", "--swap", "binary", "--depth", "1"]
+"""Parameters of section 7.2."""
+
+
+SLOW = {"2 %": (0, 1.0), "4 by 10 %": (4, 1.1), "2 by 25 %": (2, 1.25)}
+"""Slow nodes and how much slower they are, besides a deviation of 2 % of all."""
+
+
+def _slowness(random: np.random.Generator, kind: str) -> Floats:
+    """Draw the factors of all nodes, ascending: 2 % deviation, and those of some slow ones."""
+    slow, factor = SLOW[kind]
+    factors: Floats = 1 + 0.02 * random.standard_normal(NODES)
+    factors[:slow] *= factor
+    return np.sort(factors)
+
+
+def _eviction_rows(args: argparse.Namespace) -> Iterator[Row]:
+    grids = [(2, 8), (2, 7), (2, 6)]
+    simulators = {
+        grid: _simulator(_record(grid, EVICTED_ORDER, EVICTED_BLOCK, STANDARD), FACTOR) for grid in grids
+    }
+    for kind in SLOW:
+        all_nodes = 0.0
+        for grid in grids:
+            nnodes, random, rates = grid[0] * grid[1], np.random.default_rng(args.seed), []
+            for _ in range(CLUSTERS):
+                factors = random.permutation(_slowness(random, kind)[:nnodes]).astype(np.float32)
+                time_ns = simulators[grid].run(_platform(FACTOR), SimulateOptions(slowness=factors)).time_ns
+                rates.append(_rate(EVICTED_ORDER * FACTOR, time_ns))
+            mean = statistics.fmean(rates)
+            all_nodes = all_nodes or mean
+            yield (
+                str(nnodes), str(NODES - nnodes), f"{grid[0]}x{grid[1]}", kind, f"{mean:.3f}",
+                f"{min(rates):.3f}", f"{max(rates):.3f}", f"{100 * (mean / all_nodes - 1):+.1f}",
+            )  # fmt: skip
+
+
+SWITCHES = ("order", "top switches", "ms", "over four, %")
+
+
+def _switch_rows(args: argparse.Namespace) -> Iterator[Row]:
+    """Remove top switches of a fat tree of 4 leaf switches with 4 nodes each: the thesis's tree over 8."""
+    trace = _record((2, 8), ORDER, 8, STANDARD)
+    for factor in args.factors:
+        simulator = _simulator(trace, factor)
+        full = 0.0
+        for tops in (4, 3, 2, 1):
+            topology = NetworkTopology(kind="fat-tree", topo_parameters=f"2;4,4;1,{tops};1,1")
+            platform = replace(_platform(factor), topology=topology)
+            options = SimulateOptions(network="flows")
+            time_ns = simulator.run(platform, options).time_ns
+            full = full or time_ns
+            yield (
+                grouped(factor * ORDER),
+                str(tops),
+                f"{time_ns / 1e6:.3f}",
+                f"{100 * (time_ns / full - 1):+.2f}",
+            )
+
+
+def _judge_factors(rows: Sequence[Row]) -> list[str]:
+    shares = {row[0]: float(row[3]) for row in rows if row[0] != "all"}
+    order = sorted(shares, key=lambda name: -shares[name])
+    return [
+        f"By share of variance: {', '.join(order)}. In the thesis (section 6.6), on 1,024 ranks: block and "
+        "depth, then bcast and swap."
+    ]
+
+
+def _judge_switches(rows: Sequence[Row]) -> list[str]:
+    one_removed = [float(row[3]) for row in rows if row[1] == "3"]
+    return [
+        verdict(max(one_removed) <= 1, f"one switch removed costs at most 1 % ({max(one_removed):.2f} %)")
+    ]
+
+
+NOTES = (
+    "",
+    "Simulated: large messages of the platform `lassen`, one rank per node, 20 Gflop/s.",
+)
+STUDIES = (
+    Study(
+        "hpl-factors",
+        "HPL's block size, look-ahead, broadcast and swap in simulation: which one matters (ANOVA)",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_factors", "Parameters of HPL", FACTORS, _factor_rows, 0,
+            (
+                *NOTES,
+                "Matrix of order 4,096 on 2 x 4 ranks, made of 256 blocks. Without `--all`, half of the 72 "
+                "combinations, balanced.",
+            ),
+            _judge_factors,
+        ),
+        {"all": False},
+    ),
+    Study(
+        "hpl-eviction",
+        "HPL on unequal nodes in simulation, with all nodes and without the slowest ones",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_eviction", "HPL without the slowest nodes", EVICTION, _eviction_rows, 0,
+            (*NOTES, "Order 10,752, made of 672 blocks: mean, lowest, highest of 10 clusters of 16 nodes."),
+        ),
+        {"seed": 0},
+    ),
+    Study(
+        "hpl-switches",
+        "HPL on a fat tree in simulation, without some of its top switches",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_switches", "HPL without top switches of a fat tree", SWITCHES, _switch_rows, 0,
+            (*NOTES, "On 2 x 8 ranks, 256 blocks per dimension; messages share links as flows."),
+            _judge_switches,
+        ),
+        {"factors": [4, 16, 64]},
+    ),
+)  # fmt: skip
