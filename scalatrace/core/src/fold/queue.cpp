@@ -58,19 +58,23 @@ void Queue::abandon() {
     block_.abandon();
 }
 
-/* Append a node, and link it with the last entry that ends with the same event. */
+/* Append a node, and link it with the last entries that begin and end with the same events. */
 void Queue::push(Node *n) {
-    uint32_t &latest = latest_[n->last];
-    queue_.push_back({n, latest, queue_.empty() ? CodeStep{} : order_.step(queue_.back().node, n)});
-    latest = static_cast<uint32_t>(queue_.size());
+    Places &ends = latest_[n->last], &begins = n->leaf() ? ends : latest_[n->first];
+    const CodeStep step = queue_.empty() ? CodeStep{} : order_.step(queue_.back().node, n);
+    queue_.push_back({n, {begins.begins, ends.ends}, step});
+    begins.begins = ends.ends = static_cast<uint32_t>(queue_.size());
 }
 
 /* Remove entries in reverse order, so that `latest_` is right after each. */
 Body Queue::pop_from(size_t index) {
     Body out;
     for (size_t i = queue_.size(); i-- > index;) {
-        latest_[queue_[i].node->last] = queue_[i].before;
-        out.push_back(queue_[i].node);
+        const Entry &e = queue_[i];
+        Places &ends = latest_[e.node->last];
+        (e.node->leaf() ? ends : latest_[e.node->first]).begins = e.before.begins;
+        ends.ends = e.before.ends;
+        out.push_back(e.node);
     }
     std::reverse(out.begin(), out.end());
     queue_.resize(index);
@@ -290,20 +294,20 @@ bool Queue::detect() {
     const size_t n = queue_.size();
     if (n < 2) return false;
     int tried = 0;
-    for (size_t tail = queue_[n - 1].before; tail && tried < kMaxEqualCandidates; ++tried) {
+    for (size_t tail = queue_[n - 1].before.ends; tail && tried < kMaxEqualCandidates; ++tried) {
         const size_t length = n - tail; // of the nodes behind the target tail
         if (length > kWindow) break;
         if (join_equal(tail - 1, length)) return true;
-        tail = queue_[tail - 1].before;
+        tail = queue_[tail - 1].before.ends;
     }
-    if (size_t tail = queue_[n - 1].before; tail && join_trailing(tail - 1)) return true;
+    if (size_t tail = queue_[n - 1].before.ends; tail && join_trailing(tail - 1)) return true;
     tried = 0;
     if (!align_loops) return false;
-    for (size_t tail = queue_[n - 1].before; tail && tried < kMaxSimilarCandidates; ++tried) {
+    for (size_t tail = queue_[n - 1].before.ends; tail && tried < kMaxSimilarCandidates; ++tried) {
         const size_t length = n - tail;
         if (length > kWindow) break;
         if (join_similar(tail - 1, length)) return true;
-        tail = queue_[tail - 1].before;
+        tail = queue_[tail - 1].before.ends;
     }
     return false;
 }
@@ -458,8 +462,8 @@ bool Queue::join_similar(size_t tail, size_t length) {
     Node *before = queue_[tail].node;
     const uint64_t begins = queue_[first].node->first;
     if (queue_[first].step.way == CodeStep::kAhead) return false;
-    const bool again = before->first == begins || order_.seam(before).same_loop(queue_[first].step);
-    if (!before->leaf() && again && pay(length + before->kids.size()) && seam(tail, first) && !continues(tail)) {
+    const auto again = [&] { return before->first == begins || order_.seam(before).same_loop(queue_[first].step); };
+    if (!before->leaf() && again() && pay(length + before->kids.size()) && seam(tail, first) && !continues(tail)) {
         Aligner aligner{AlignRules(order_), &credit_};
         Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
@@ -469,8 +473,9 @@ bool Queue::join_similar(size_t tail, size_t length) {
     }
     int heads = 0;
     const size_t reach = first > 2 * length + 64 ? first - 2 * length - 64 : 0;
-    for (size_t head = first; head-- > reach && heads < kMaxHeads;) {
-        if (queue_[head].node->first != begins) continue;
+    for (size_t from = queue_[first].before.begins; from > reach && heads < kMaxHeads;) {
+        const size_t head = from - 1;
+        from = queue_[head].before.begins;
         if (!pay(2 * length + first - head)) return false;
         if (!seam(head, first) || continues(head)) continue;
         ++heads;

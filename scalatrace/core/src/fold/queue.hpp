@@ -65,10 +65,13 @@ class Queue {
     size_t nbytes() const;
 
   private:
+    struct Places { // index + 1 of an entry that begins, and of one that ends, with an event; 0: none
+        uint32_t begins = 0, ends = 0;
+    };
     struct Entry { // of the queue
         Node *node;
-        uint32_t before; // index + 1 of the previous entry with the same last event, 0: none
-        CodeStep step;   // from the entry before
+        Places before; // the previous entries with the same first event, and with the same last one
+        CodeStep step; // from the entry before
     };
     struct Frame {                // of the cursor: one loop that it stands in
         Node *loop;               // that is extended: the queue's last node, or the outer frame's last pending node
@@ -87,7 +90,7 @@ class Queue {
     uint64_t last_search_ = 0;   // number of events when the search was needed last
     const Node *next_ = nullptr; // the event that is about to be appended
     int64_t credit_ = 0;         // steps of search and alignment that may still be spent
-    std::unordered_map<uint64_t, uint32_t> latest_; // last event -> index + 1 of the last entry that ends with it
+    std::unordered_map<uint64_t, Places> latest_; // event -> the last entries that begin and end with it
 
     /* Return the last node if it is a run of the same event; else null. */
     Node *running(uint64_t key) {

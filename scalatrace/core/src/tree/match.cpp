@@ -73,6 +73,71 @@ void Aligner::sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b) 
     }
 }
 
+/* Fill the table of a[head...head + n) and b[head...head + m), and return the steps of the best path.
+ *
+ * Most nodes are events, and most cells compare two of them: these need a comparison of shapes only. Where scores are
+ * equal, a match comes before misses, and left nodes before right ones. */
+std::vector<Step> Aligner::align_middle(const Body &a, const Body &b, size_t head, size_t n, size_t m) {
+    const size_t width = m + 1;
+    const bool loops = !rules_.same_shapes;
+    std::vector<Column> columns(m); // of the right nodes
+    for (size_t j = 0; j < m; ++j) columns[j] = {b[head + j]->shape, miss(b[head + j]), b[head + j]->leaf()};
+    // best[i][j]: score of aligning a's last n-i with b's last m-j middle nodes; choice: the step taken there
+    const std::unique_ptr<int64_t[]> best(new int64_t[(n + 1) * width]);
+    const std::unique_ptr<Choice[]> choice(new Choice[(n + 1) * width]);
+    best[n * width + m] = 0;
+    choice[n * width + m] = {0, 0};
+    for (size_t j = m; j-- > 0;) {
+        best[n * width + j] = best[n * width + j + 1] - columns[j].miss;
+        choice[n * width + j] = {0, 1};
+    }
+    for (size_t i = n; i-- > 0;) {
+        const Node *x = a[head + i];
+        const uint64_t shape = x->shape;
+        const int64_t missed = miss(x), matched = rules_.match * x->nleaves;
+        const bool leaf = x->leaf();
+        int64_t *row = best.get() + i * width;
+        Choice *steps = choice.get() + i * width;
+        const int64_t *below = row + width;
+        row[m] = below[m] - missed;
+        steps[m] = {1, 0};
+        for (size_t j = m; j-- > 0;) {
+            const Column &column = columns[j];
+            int64_t top = INT64_MIN;
+            Choice step{0, 0};
+            const auto offer = [&](int64_t score, uint32_t na, uint32_t nb) {
+                if (score <= top) return;
+                top = score;
+                step = {na, nb};
+            };
+            if (column.shape == shape) offer(matched + below[j + 1], 1, 1);
+            if (loops && !(leaf && column.leaf)) {
+                const Node *y = b[head + j];
+                uint32_t hit, not_hit;
+                const int64_t score = column.shape == shape ? 0 : node_score(x, y, &hit, &not_hit);
+                if (score > 0) offer(score + below[j + 1], 1, 1);
+                if (is_iteration(x, b, head + j, head + m))
+                    offer(matched + below[j + x->kids.size()], 1, static_cast<uint32_t>(x->kids.size()));
+                if (is_iteration(y, a, head + i, head + n))
+                    offer(rules_.match * y->nleaves + row[y->kids.size() * width + j + 1],
+                          static_cast<uint32_t>(y->kids.size()), 1);
+            }
+            offer(below[j] - missed, 1, 0);
+            offer(row[j + 1] - column.miss, 0, 1);
+            row[j] = top;
+            steps[j] = step;
+        }
+    }
+    std::vector<Step> path;
+    for (size_t i = 0, j = 0; i < n || j < m;) {
+        const auto [na, nb] = choice[i * width + j];
+        path.push_back({static_cast<uint32_t>(head + i), na, static_cast<uint32_t>(head + j), nb});
+        i += na;
+        j += nb;
+    }
+    return path;
+}
+
 Alignment Aligner::align(const Body &a, const Body &b) {
     Alignment out;
     const size_t shorter = std::min(a.size(), b.size());
@@ -81,7 +146,6 @@ Alignment Aligner::align(const Body &a, const Body &b) {
     while (tail < shorter - head && a[a.size() - 1 - tail]->shape == b[b.size() - 1 - tail]->shape) ++tail;
     const size_t n = a.size() - head - tail, m = b.size() - head - tail;
 
-    auto miss = [&](const Node *x) { return (x->skipped ? rules_.known_miss : rules_.miss) * x->nleaves; };
     auto count_match = [&](const Node *x, const Node *y) {
         uint32_t hit = 0, not_hit = 0;
         out.score += node_score(x, y, &hit, &not_hit);
@@ -100,44 +164,7 @@ Alignment Aligner::align(const Body &a, const Body &b) {
 
     std::vector<Step> middle;
     if (n && m && affordable(n * m)) {
-        // best[i][j]: score of aligning a's last n-i with b's last m-j middle nodes; choice: the step taken there
-        const size_t width = m + 1;
-        const bool loops = !rules_.same_shapes;
-        std::vector<int64_t> best((n + 1) * width, 0);
-        std::vector<std::pair<uint32_t, uint32_t>> choice((n + 1) * width, {0, 0});
-        for (size_t i = n + 1; i-- > 0;) {
-            for (size_t j = m + 1; j-- > 0;) {
-                if (i == n && j == m) continue;
-                int64_t top = INT64_MIN;
-                std::pair<uint32_t, uint32_t> step{0, 0};
-                auto offer = [&](int64_t gain, size_t na, size_t nb) {
-                    const int64_t s = gain + best[(i + na) * width + j + nb];
-                    if (s <= top) return;
-                    top = s;
-                    step = {static_cast<uint32_t>(na), static_cast<uint32_t>(nb)};
-                };
-                if (i < n && j < m) {
-                    const Node *x = a[head + i], *y = b[head + j];
-                    uint32_t hit, not_hit;
-                    const int64_t s = node_score(x, y, &hit, &not_hit);
-                    if (s > 0) offer(s, 1, 1);
-                    if (loops && is_iteration(x, b, head + j, head + m))
-                        offer(rules_.match * x->nleaves, 1, x->kids.size());
-                    if (loops && is_iteration(y, a, head + i, head + n))
-                        offer(rules_.match * y->nleaves, y->kids.size(), 1);
-                }
-                if (i < n) offer(-miss(a[head + i]), 1, 0); // left nodes before right ones, where scores are equal
-                if (j < m) offer(-miss(b[head + j]), 0, 1);
-                best[i * width + j] = top;
-                choice[i * width + j] = step;
-            }
-        }
-        for (size_t i = 0, j = 0; i < n || j < m;) {
-            auto [na, nb] = choice[i * width + j];
-            middle.push_back({static_cast<uint32_t>(head + i), na, static_cast<uint32_t>(head + j), nb});
-            i += na;
-            j += nb;
-        }
+        middle = align_middle(a, b, head, n, m);
     } else if (n && m && credit_) {
         return Alignment{}; // the table would exceed the credit
     } else {

@@ -62,12 +62,22 @@ class Aligner {
   private:
     /* Score of merging a and b; 0 when they cannot be merged. */
     int64_t node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched);
+    int64_t miss(const Node *x) const { return (x->skipped ? rules_.known_miss : rules_.miss) * x->nleaves; }
     bool affordable(size_t cells);
+    std::vector<Step> align_middle(const Body &a, const Body &b, size_t head, size_t n, size_t m);
     void sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b);
 
     struct Score {
         int64_t score;
         uint32_t matched, unmatched;
+    };
+    struct Choice { // of a cell: nodes of the left and of the right body that its step takes
+        uint32_t na, nb;
+    };
+    struct Column { // what the table needs of a right node
+        uint64_t shape;
+        int64_t miss; // cost where it is on one side only
+        bool leaf;
     };
     AlignRules rules_;
     int64_t *credit_;
