@@ -188,7 +188,7 @@ class _Spaces:
         self.smaller = whole.variant(whole.runs[:-1]) if held_out else None
 
 
-class Alignment(StrEnum):
+class TreeAlignment(StrEnum):
     """How the nodes of traces are aligned, in the order in which that is tried.
 
     RECORDED: as recorded and in canonical form. MARKED: different calls of one site apart. STAGED: with loops
@@ -283,14 +283,14 @@ class Fitter:
             ExtrapolationError: there are none; that of the recorded nodes.
         """
         alternatives = {
-            Alignment.MARKED: self._by_marks,
-            Alignment.STAGED: self._by_stages,
-            Alignment.SHARED_PARTS: self._with_shared_parts,
+            TreeAlignment.MARKED: self._by_marks,
+            TreeAlignment.STAGED: self._by_stages,
+            TreeAlignment.SHARED_PARTS: self._with_shared_parts,
         }
         try:
-            if only in (Alignment.MARKED, Alignment.STAGED):
+            if only in (TreeAlignment.MARKED, TreeAlignment.STAGED):
                 raise NoFormulaError(f"no formulas were found for nodes that are aligned as {only}")
-            rules, self.alignment = self.aligned_rules(), Alignment.RECORDED
+            rules, self.alignment = self.aligned_rules(), TreeAlignment.RECORDED
         except ExtrapolationError as error:
             if isinstance(error, PollingError):
                 raise

@@ -19,9 +19,6 @@ from scalatrace.cli.registry import COMMANDS, MODES, Command
 from support.command_lines import FORMER_LINES, LINES, UNDER_MPI, prepare
 from support.terminals import terminal
 
-NO_JSON = {"record", "completion"}
-"""A command that becomes the program, and one that prints a script."""
-
 FINDING = {"diff", "resolve", "diff --logs", "verify"}
 """Commands that find a difference or something missing here: status 1."""
 
@@ -61,7 +58,7 @@ def test_every_command_has_a_line_here() -> None:
 
 @pytest.mark.parametrize("command", [*COMMANDS, *MODES], ids=lambda c: c.name)
 def test_every_command_has_json(command: Command) -> None:
-    assert has(command, "--json") == (command.name not in NO_JSON)
+    assert has(command, "--json")
 
 
 def imported(module: str) -> set[str]:
@@ -118,7 +115,7 @@ def test_tables_have_one_style() -> None:
     assert makers == ["report/style.py"]
 
 
-@pytest.mark.parametrize("name", [name for name in LINES if name not in NO_JSON])
+@pytest.mark.parametrize("name", LINES)
 def test_json(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(output(capsys, name, "--json"))
 

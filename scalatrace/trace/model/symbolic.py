@@ -112,8 +112,8 @@ class SymbolicTrace(TraceHeader):
         column_major: whether ranks run along the first dimension first.
         inputs: names of the parameters that formulas use or could have used.
         seen: per input trace its grid and parameters.
-        alignment: how the nodes of the input traces were aligned (`extrap.fit.fit_trace.Alignment`); "" when
-            read from a file.
+        alignment: how the nodes of the input traces were aligned, of `extrap.fit.fit_trace.TreeAlignment`; ""
+            when read from a file.
     """
 
     sizes: tuple[str, ...]
