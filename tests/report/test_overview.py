@@ -344,9 +344,9 @@ def test_computation_is_that_between_two_calls() -> None:
     before = trace.preds.index((barrier.op, barrier.signature))
     kept = [(barrier, 0), *((send, before) for send in sends)]
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
-    rows = {row.after: row for row in gather(trace, "c").computing}
+    rows = {row.after[0]: row for row in gather(trace, "c").computing}
     assert rows.keys() == {("Barrier", "/b/wait.f90:3:sync")}  # what is before it is start-up
-    first = {row.after: row for row in computing_of(trace, node_numbers(trace.nodes))}["the start", ""]
+    first = {row.after[0]: row for row in computing_of(trace, node_numbers(trace.nodes))}["the start", ""]
     assert first.place == "from the start of the program to main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000

@@ -162,7 +162,7 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
         ("takes", _per_rank(time, basis)),
         ("possible saving, if twice as fast", f"{duration(time / 2 / basis.nranks)} per rank"),
     )
-    if most.after[0] == FROM_START[0]:
+    if most.after[0][0] == FROM_START[0]:
         text = f"The program computes longest before its first MPI calls: {most.place}."
     else:
         text = f"The longest computation between two MPI calls: {most.place}."
