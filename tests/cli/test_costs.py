@@ -290,6 +290,30 @@ def test_calls_of_one_function_from_two_lines_end_two_computations() -> None:
     assert {name: found[name] for name in shared} == {name: costs[name] for name in shared}
 
 
+def test_ranks_that_differ_much_more_than_the_mean_are_named() -> None:
+    before, after = barriers((16, 16, 32, 64), (64,) * 4), barriers((16,) * 4, (64,) * 4)
+    found = ComparisonReporter(before, after, "site", True, 20)
+    (row,) = [row for row in found.times() if row["time"] == "computation"]
+    assert (row["difference_ns"], row["mostly_on"]) == (-16, "rank 3: -48 ns")
+    assert "Computation differs mostly on rank 3: -48 ns, from the start" in found.sentence("a", "b")
+    assert "mostly on" in drawn(found)
+    one, two = barriers((16,) * 6, (64,) * 6), barriers((16, 16, 64, 64, 16, 16), (64,) * 6)
+    (row,) = ComparisonReporter(one, two, "site", True, 20).times()
+    assert row["mostly_on"] == "ranks 2, 3: +48 ns each"
+    even = ComparisonReporter(
+        barriers((16,) * 4, (64,) * 4), barriers((32,) * 4, (64,) * 4), "site", True, 20
+    )
+    assert [row["mostly_on"] for row in even.times()] == [""]
+    assert "mostly on" not in drawn(even)
+
+
+def test_ranks_of_differences_need_totals_of_the_same_ranks() -> None:
+    before = barriers((16, 16, 32, 64), (64,) * 4)
+    for after in (barriers((16,) * 4, (64,) * 4, loads=False), barriers((16,) * 8, (64,) * 8)):
+        rows = ComparisonReporter(before, after, "site", True, 20).times()
+        assert {row["mostly_on"] for row in rows} == {""}
+
+
 def test_the_run_time_is_that_of_the_longest_rank() -> None:
     """Its difference is that of the times as shown; what a mean rank takes longer is said beside it."""
     before, after = late([0, 0, 16, 0], 30_000), late([0, 0, 32, 0], 30_000)
