@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -183,6 +184,17 @@ def test_flame_graph_zooms(view_of: View, tmp_path: Path) -> None:
         boxes = view.page.locator(".flame g")
         whole = boxes.count()
         assert whole == 6
+        call = next(box for box in boxes.all() if "Send" in (box.get_attribute("aria-label") or ""))
+        times = re.search(
+            r"([\d.]+) µs in MPI, ([\d.]+) µs computation", call.get_attribute("aria-label") or ""
+        )
+        assert times
+        before, inside = (part.bounding_box() for part in call.locator("rect").all())
+        assert before is not None
+        assert inside is not None
+        in_mpi, computation = map(float, times.groups())
+        assert inside["width"] / before["width"] == pytest.approx(in_mpi / computation, rel=0.05)
+        assert inside["height"] == before["height"]
         boxes.nth(1).focus()
         assert "of all" in view.text("#tooltip")
         view.page.keyboard.press("Enter")
