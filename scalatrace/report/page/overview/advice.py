@@ -95,7 +95,10 @@ def advice_of(
         entries += _load(summary, basis, prediction)
     entries += _small(sizes, calls, basis, prediction)
     entries.sort(key=lambda entry: -entry.share)
-    if not entries:
+    if not entries and not summary.events:
+        text = "None was made, or none was selected. See the header, and check with scalatrace doctor."
+        entries = [Advice("nothing", "No calls were recorded", text, 0, ())]
+    elif not entries:
         text = "No waiting, imbalance or small messages above the limits."
         entries = [Advice("nothing", "Nothing stands out", text, 0, ())]
     return (*_shared_cores(summary, prediction), *entries)
