@@ -49,7 +49,8 @@ def call_size(trace: Trace, event: Event, row: CostRow, messages: Iterable[Messa
     sent = [(len(flow.senders) * flow.count, flow.nbytes) for flow in messages]
     if count := sum(n for n, _ in sent):  # without calls to MPI_PROC_NULL
         differ = len({nbytes for _, nbytes in sent}) > 1
-        return CallSize(sum(n * size for n, size in sent) / count, per, is_mean or differ, False)
+        mean = float(sum(n * size for n, size in sent) / count)
+        return CallSize(mean, per, is_mean or differ, False)
     if op.flow_later:
         return None
     if not row.calls or not (op.sends or op.recvs):
