@@ -414,6 +414,29 @@ def test_no_text_of_a_table_is_cut(view_of: View, tmp_path: Path) -> None:
             assert wide == []
 
 
+def test_axes_have_round_numbers(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, late([0, 0, 16, 3], 30_000))) as view:
+        labels = view.page.locator(
+            "svg[aria-label='Times by rank'] text[text-anchor=end]"
+        ).all_text_contents()
+        numbers = [label.split()[0] for label in labels if label != "0"]
+        assert len(numbers) >= 2
+        assert all(
+            number.strip("0.")[:1] in "12345678" and len(number.strip("0.")) <= 2 for number in numbers
+        )
+
+
+def test_tables_that_scroll_have_a_shadow(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(6)), width=420) as view:
+        styles = view.page.evaluate(
+            "() => [...document.querySelectorAll('.scroll')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth)"
+            ".map((one) => getComputedStyle(one).backgroundAttachment)"
+        )
+        assert styles
+        assert set(styles) == {"local, local, scroll, scroll"}
+
+
 def test_ranks_of_a_large_run_stand_for_others(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, million_stencil(side=64))) as view:
         assert "one rank of each other class of ranks with equal calls" in view.text("#timeline")
