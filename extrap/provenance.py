@@ -118,7 +118,9 @@ def _reach_warnings(model: SymbolicTrace, nprocs: int, totals: Sequence[TotalTim
     for total in totals:
         if total.unconfirmed > MIN_SHARE:
             where = "inside" if total.stat == "comm_ns" else "between"
-            yield f"{total.unconfirmed:.0%} of the time {where} calls stays as on {largest:,} ranks: {cause}"
+            more = "at least " if total.kept > total.unconfirmed + MIN_SHARE else ""
+            part = f"{more}{total.unconfirmed:.0%}"
+            yield f"{part} of the time {where} calls stays as on {largest:,} ranks: {cause}"
     inside = sum(total.kept for total in totals if total.stat == "comm_ns")
     if nprocs > MAX_WAITING_REACH * largest and inside > MIN_SHARE:
         yield (

@@ -175,6 +175,9 @@ TIME_DIFFERENCES = CommandTable(
         TableColumn("difference_ns", "difference", "ns"),
         TableColumn("time_ratio", "ratio", "ratio"),
         TableColumn("share_of_difference", "of difference", "share"),
+        TableColumn(
+            "mostly_on", "mostly on", meaning="ranks whose total of this kind differs much more than the mean"
+        ),
     ),
 )
 TOTALS = CommandTable(

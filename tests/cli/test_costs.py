@@ -20,6 +20,7 @@ from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.findings import DiffReporter
 from scalatrace.report.lines import LinesReporter
+from scalatrace.report.page.gather import gather
 from scalatrace.report.page.overview.summary import summary_of
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import UNBROKEN, console
@@ -36,6 +37,7 @@ from support.builder import DOUBLE, Builder, Comm
 from support.drawing import drawn
 from support.late_ranks import late
 from support.mpis import Mpi
+from support.reported import timed
 from support.running import record
 
 
@@ -207,7 +209,7 @@ def test_a_slower_computation_comes_first() -> None:
     found = ComparisonReporter(heat(), heat(compute_ns=400, inside_ns=150), "site", True, 20)
     (row,) = found.computation()
     assert row == {
-        "after operation": "Waitall", "after call site": "heat.py:39:halo",
+        "after call": "Waitall", "after line": "heat.py:39:halo",
         "left": {"compute_ns": 400}, "right": {"compute_ns": 1600},
         "place": "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier)", "time_ratio": 4.0,
         "share_of_difference": 0.75,
@@ -233,6 +235,83 @@ def test_a_slower_computation_comes_first() -> None:
     assert same.sentence("a", "b") == "b and a take the same time, 180 ns."
     assert ComparisonReporter(heat(), heat(), "site", False, 20).sentence("a", "b") == ""
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
+
+
+def spectrum(op: str, line: int, compute_ns: int = 70, inside_ns: int = 10, main_line: int = 32) -> Trace:
+    """A transpose in line 29 of main, and `op` in spectrum(), which main calls; `compute_ns` after it."""
+    main = [f"fft.py:{n}:main" for n in (29, main_line)]
+    nodes = []
+    for number, times in enumerate([(compute_ns, 5), (20, inside_ns)]):
+        histograms = tuple(Histogram(4, ns, ns, ns, 0) for ns in times)
+        nodes.append(Event(Vec(1), number, number + 1, (), (PredStats(2 - number, histograms),)))
+    return Trace(
+        4, ops=[Op("Alltoall", ()), Op(op, ())], preds=[START, (0, 1), (1, 2)],
+        frames=["fft.py:13:transpose", main[0], f"fft.py:{line}:spectrum", main[1]],
+        signatures=[(), (0, 1), (2, 3)], nodes=nodes,
+        stats=[RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("main_line", [32, 40])
+def test_computation_after_another_operation_is_the_same(main_line: int) -> None:
+    """Main computes after spectrum(), whichever call that makes, and in whichever line it is."""
+    before, after = spectrum("Ssend", 27, inside_ns=400), spectrum("Gather", 19, main_line=main_line)
+    found = ComparisonReporter(before, after, "site", True, 20)
+    assert [(row["time"], row["difference_ns"]) for row in found.times()] == [
+        ("in Ssend", -400), ("in Gather", 10),
+    ]  # fmt: skip
+    slower = ComparisonReporter(before, spectrum("Gather", 19, compute_ns=100), "site", True, 20)
+    (row,) = slower.computation()
+    assert row["place"] == "in main() from fft.py:32 (spectrum) to the next :29 (transpose)"
+    assert (row["left"]["compute_ns"], row["right"]["compute_ns"]) == (280, 400)
+
+
+def test_computation_after_another_operation_of_the_same_line() -> None:
+    before, after = heat(), heat(compute_ns=400)
+    after.ops[1] = Op("Testall", ())
+    (row,) = ComparisonReporter(before, after, "site", True, 20).computation()
+    assert row["time_ratio"] == 4.0
+
+
+def test_calls_of_one_function_from_two_lines_end_two_computations() -> None:
+    """Each has its own time, in the differences and in the costs of the page."""
+    at = [("/fft.py:13:transpose", f"/fft.py:{line}:main") for line in (29, 30)]
+
+    def run(scale: int) -> Trace:
+        b = Builder(2)
+        barriers = (b.event("Barrier", at=stack, comm=Comm()) for stack in at)
+        return timed(b.of(b.loop(5, *barriers)), scale)
+
+    compared = ComparisonReporter(run(1), run(2), "site", True, 9)
+    found = {row["place"]: row["left_ns"] for row in compared.times()}
+    costs = {row.place: row.compute_ns / 2 for row in gather(run(1), "fft").computing}
+    shared = found.keys() & costs.keys()
+    assert len(shared) == 3
+    assert {name: found[name] for name in shared} == {name: costs[name] for name in shared}
+
+
+def test_ranks_that_differ_much_more_than_the_mean_are_named() -> None:
+    before, after = barriers((16, 16, 32, 64), (64,) * 4), barriers((16,) * 4, (64,) * 4)
+    found = ComparisonReporter(before, after, "site", True, 20)
+    (row,) = [row for row in found.times() if row["time"] == "computation"]
+    assert (row["difference_ns"], row["mostly_on"]) == (-16, "rank 3: -48 ns")
+    assert "Computation differs mostly on rank 3: -48 ns, from the start" in found.sentence("a", "b")
+    assert "mostly on" in drawn(found)
+    one, two = barriers((16,) * 6, (64,) * 6), barriers((16, 16, 64, 64, 16, 16), (64,) * 6)
+    (row,) = ComparisonReporter(one, two, "site", True, 20).times()
+    assert row["mostly_on"] == "ranks 2, 3: +48 ns each"
+    even = ComparisonReporter(
+        barriers((16,) * 4, (64,) * 4), barriers((32,) * 4, (64,) * 4), "site", True, 20
+    )
+    assert [row["mostly_on"] for row in even.times()] == [""]
+    assert "mostly on" not in drawn(even)
+
+
+def test_ranks_of_differences_need_totals_of_the_same_ranks() -> None:
+    before = barriers((16, 16, 32, 64), (64,) * 4)
+    for after in (barriers((16,) * 4, (64,) * 4, loads=False), barriers((16,) * 8, (64,) * 8)):
+        rows = ComparisonReporter(before, after, "site", True, 20).times()
+        assert {row["mostly_on"] for row in rows} == {""}
 
 
 def test_the_run_time_is_that_of_the_longest_rank() -> None:

@@ -217,6 +217,9 @@ def test_ranks_within_5_percent_are_named_together() -> None:
     compute, inside = spreads(b.of(), times)[:2]
     assert (compute.row()["max_ranks"], compute.row()["min_ranks"]) == ("0-1", "2")
     assert inside.row()["max_ranks"] == "all"
+    near_both = Efficiency((0, 1, 2), np.array([24.0, 25.0, 26.0]), np.array([10.0, 10.0, 10.0]))
+    compute = spreads(Builder(3).of(), near_both)[0]  # rank 1 is within 5 % of both ends, which differ by 8 %
+    assert (compute.row()["min_ranks"], compute.row()["max_ranks"]) == ("0-1", "1-2")
 
 
 @given(traces())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -183,6 +184,17 @@ def test_flame_graph_zooms(view_of: View, tmp_path: Path) -> None:
         boxes = view.page.locator(".flame g")
         whole = boxes.count()
         assert whole == 6
+        call = next(box for box in boxes.all() if "Send" in (box.get_attribute("aria-label") or ""))
+        times = re.search(
+            r"([\d.]+) µs in MPI, ([\d.]+) µs computation", call.get_attribute("aria-label") or ""
+        )
+        assert times
+        before, inside = (part.bounding_box() for part in call.locator("rect").all())
+        assert before is not None
+        assert inside is not None
+        in_mpi, computation = map(float, times.groups())
+        assert inside["width"] / before["width"] == pytest.approx(in_mpi / computation, rel=0.05)
+        assert inside["height"] == before["height"]
         boxes.nth(1).focus()
         assert "of all" in view.text("#tooltip")
         view.page.keyboard.press("Enter")
@@ -200,8 +212,8 @@ def test_patterns(view_of: View, tmp_path: Path) -> None:
         assert view.page.locator(".card[data-kind=ring]").count() == 1
         rows = view.page.locator(".card[data-kind=ring] tbody tr").all_inner_texts()
         assert [row.split("\t") for row in rows] == [
-            ["Irecv", "ring.py:3:turn", "0-3", "from own rank -1, +3", "40", "up to 800 B"],
-            ["Send", "ring.py:4:turn", "0-3", "to own rank -3, +1", "40", "800 B"],
+            ["Irecv", "ring.py:3:turn", "0-3", "from own rank -1, +3", "40", "up to 800 B per message"],
+            ["Send", "ring.py:4:turn", "0-3", "to own rank -3, +1", "40", "800 B per message"],
         ]
         view.page.locator(".card[data-kind=ring] button.link").last.click()
         assert "ring.py:4:turn" in view.text("#program .more-about")
@@ -400,6 +412,29 @@ def test_no_text_of_a_table_is_cut(view_of: View, tmp_path: Path) -> None:
                 ".filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent)"
             )
             assert wide == []
+
+
+def test_axes_have_round_numbers(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, late([0, 0, 16, 3], 30_000))) as view:
+        labels = view.page.locator(
+            "svg[aria-label='Times by rank'] text[text-anchor=end]"
+        ).all_text_contents()
+        numbers = [label.split()[0] for label in labels if label != "0"]
+        assert len(numbers) >= 2
+        assert all(
+            number.strip("0.")[:1] in "12345678" and len(number.strip("0.")) <= 2 for number in numbers
+        )
+
+
+def test_tables_that_scroll_have_a_shadow(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(6)), width=420) as view:
+        styles = view.page.evaluate(
+            "() => [...document.querySelectorAll('.scroll')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth)"
+            ".map((one) => getComputedStyle(one).backgroundAttachment)"
+        )
+        assert styles
+        assert set(styles) == {"local, local, scroll, scroll"}
 
 
 def test_ranks_of_a_large_run_stand_for_others(view_of: View, tmp_path: Path) -> None:

@@ -86,6 +86,19 @@ def test_times_with_waiting_for_cores_have_no_transfer() -> None:
     assert "which shared cores" in causes.sentence
 
 
+def test_ranks_of_an_extrapolated_trace_share_no_cores() -> None:
+    trace = late([0, 0, 0, 0], 30_000)
+    trace.meta |= {
+        "extrapolated": "from 2, 3 ranks to 4",
+        "oversubscribed": "runs with more ranks than cores: 3",
+    }
+    causes = gathered(trace).causes
+    assert causes is not None
+    assert "on 4 ranks, extrapolated from runs whose ranks shared cores:" in causes.sentence
+    assert "which shared cores" not in causes.sentence
+    assert "With a core each, equal computation of all ranks and a network" in causes.sentence
+
+
 def test_a_run_that_was_shorter_than_its_simulation_has_no_parts() -> None:
     assert time_parts(100.0, 25.0, 50.0, 106.0, False) is None
     # Totals of ranks are known within 5 %.

@@ -42,18 +42,28 @@ def test_bars_are_as_wide_as_times() -> None:
     assert program == (0, pytest.approx(whole), 0)
     assert loop[2] == 1
     calls = [*spans(axes, "recv"), *spans(axes, "send"), *spans(axes, "completion")]
-    assert sum(width for _, width, _ in calls) == pytest.approx(loop[1])
+    before = spans(axes, "computation before the call")
+    in_loop = sum(width for _, width, level in (*calls, *before) if level == 2)
+    assert in_loop == pytest.approx(loop[1])
     assert {level for *_, level in calls} == {2}
     (collective,) = spans(axes, "collective")
-    assert collective[1] == pytest.approx(whole - loop[1])
+    assert sum(width for _, width, level in (collective, *before) if level == 1) == pytest.approx(
+        whole - loop[1]
+    )
+    inside = sum(width for _, width, _ in (*calls, collective))
+    assert inside == pytest.approx((total.comm_ns or 0) / 1e3)
     assert axes.get_xlabel() == "time of all ranks (µs)"
     assert axes.get_title().startswith("Time by loop and call site\n")
 
 
-def test_the_part_of_a_bar_shows_computation() -> None:
+def test_computation_has_its_own_colour() -> None:
+    """A bar of a call begins with the computation before it; the time in the call follows."""
     trace = ring(4)
-    parts = spans(trace.plot.flame(), "computation before the call")
+    axes = trace.plot.flame()
+    parts = spans(axes, "computation before the call")
     assert len(parts) == 4
+    (start, width, level), (call_start, _, call_level) = max(parts), max(spans(axes, "collective"))
+    assert (call_start, call_level) == (pytest.approx(start + width), level)
     assert sum(width for _, width, _ in parts) == pytest.approx(trace.stats_frame().compute_ns.sum() / 1e3)
 
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scalatrace.report.costs.computation import computation_place
+from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
-from scalatrace.report.page.gather import TraceAggregates, gather
+from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.waits import WaitRow
 from scalatrace.report.page.page import page
@@ -301,6 +302,26 @@ def test_growth_compares_with_the_largest_input() -> None:
     assert found.growth[-1].added_ns < 0
 
 
+def test_kept_times_in_mpi_do_not_tell_how_waiting_grows() -> None:
+    trace = ring(8)
+    trace.meta["extrapolated"] = "from 2, 4 ranks to 8"
+    total = whole_time(trace.without_phases)
+    here = AtSize(4, (total.comm_ns or 0) / 8, (total.compute_ns or 0) / 8, 1)
+    facts = [
+        ModelFacts(inputs=(SiteAtSizes("Send", "ring.py:4:turn", (here._replace(comm_ns=ns),)),))
+        for ns in (here.comm_ns, here.comm_ns / 2)
+    ]
+    kept, grows = (provenance_of(trace, {}, each) for each in facts)
+    assert kept is not None
+    assert grows is not None
+    assert kept.waiting_growth.startswith(
+        "The time in MPI is that of 4 ranks: how waiting grows is not known"
+    )
+    assert grows.waiting_growth == ""
+    shown = page([gather(trace, "x", options=PageOptions(model=facts[0]))])
+    assert shown.index("how waiting grows is not known") < shown.index('id="timeline"')
+
+
 def grown(
     times: tuple[float, float], site_models: dict[tuple[str, str], GrowthModel] | None = None
 ) -> Growth:
@@ -344,9 +365,9 @@ def test_computation_is_that_between_two_calls() -> None:
     before = trace.preds.index((barrier.op, barrier.signature))
     kept = [(barrier, 0), *((send, before) for send in sends)]
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
-    rows = {row.after: row for row in gather(trace, "c").computing}
+    rows = {row.after[0]: row for row in gather(trace, "c").computing}
     assert rows.keys() == {("Barrier", "/b/wait.f90:3:sync")}  # what is before it is start-up
-    first = {row.after: row for row in computing_of(trace, node_numbers(trace.nodes))}["the start", ""]
+    first = {row.after[0]: row for row in computing_of(trace, node_numbers(trace.nodes))}["the start", ""]
     assert first.place == "from the start of the program to main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000

@@ -17,6 +17,7 @@ from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import SCRIPTS, STYLES, page
 from scalatrace.report.page.predictions import history
+from support.builder import Builder
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
 
 MAX_BYTES = 3_000_000
@@ -110,6 +111,14 @@ def test_pages_of_recorded_traces(name: str) -> None:
 
 def test_a_million_ranks() -> None:
     assert len(page([gather(million_stencil(), "big")])) < MAX_BYTES / 10
+
+
+def test_a_trace_without_calls_says_so() -> None:
+    aggregates = gather(Builder(4).of(), "empty")
+    assert [entry.title for entry in aggregates.advice] == ["No calls were recorded"]
+    text = page([aggregates])
+    assert "No calls were recorded." in text
+    assert "Nothing stands out" not in text
 
 
 def test_two_traces_and_their_differences() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalatrace.report.page.call_sizes import CallSize
 from scalatrace.report.page.gather import gather
 from scalatrace.report.page.grid import find_grid, rank_grid
 from scalatrace.report.page.overview import partners
@@ -197,6 +198,64 @@ def test_collectives_alone(op: str, kind: str) -> None:
     pattern = pattern_of(b.of(b.loop(2, b.event(op, comm=Comm()))))
     assert pattern is not None
     assert (pattern.kind, pattern.messages, pattern.collectives) == (kind, 0, (op,))
+
+
+def test_collectives_that_send_more_bytes_than_messages_have_the_pattern() -> None:
+    """Results go to rank 0 as messages, but an all-to-all moves nearly all bytes."""
+    b = Builder(4)
+    workers, master = Groups([(RankList([1, 2, 3]), Vec(1))]), Groups([(RankList([0]), Vec(3))])
+    result: dict[str, Any] = {"count": 2, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    calls = (
+        b.event("Alltoall", sendcount=100, sendtype=DOUBLE, recvcount=100, recvtype=DOUBLE, comm=Comm()),
+        b.event("Send", workers, dest=0, **result),
+        b.event("Recv", master, source=ANY_SOURCE, **result),
+    )
+    (loop,) = gather(b.of(b.loop(5, *calls)), "transposes").tree.root.children
+    assert loop.pattern is not None
+    assert (loop.pattern.kind, loop.pattern.nbytes) == ("transpose", 3 * 5 * 16)
+    assert loop.pattern.collective_nbytes == 4 * 5 * 4 * 800
+    direct = gather(b.of(*calls[1:]), "star").tree.root.pattern
+    assert direct is not None
+    assert direct.kind == "star"
+
+
+def test_sizes_of_calls_are_those_of_a_message_or_of_a_rank() -> None:
+    b = Builder(4)
+    data: dict[str, Any] = {"datatype": DOUBLE, "comm": Comm()}
+    send: dict[str, Any] = {"sendtype": DOUBLE, "recvtype": DOUBLE, "comm": Comm()}
+    right, left = To(Encoding.MODULO, Vec(1)), To(Encoding.MODULO, Vec(-1))
+    calls = (
+        b.event("Send", count=3, dest=right, tag=1, **data),
+        b.event("Recv", count=4, source=left, tag=1, **data),
+        b.event("Bcast", count=5, root=0, **data),
+        b.event("Gather", sendcount=6, recvcount=6, root=0, **send),
+        b.event("Scatter", sendcount=7, recvcount=7, root=0, **send),
+        b.event("Alltoall", sendcount=8, recvcount=8, **send),
+        b.event("Barrier", comm=Comm()),
+    )
+    sizes = [leaf.size for leaf in leaves(gather(b.of(b.loop(10, *calls)), "sizes").tree.root)]
+    assert sizes == [
+        CallSize(24, "message", False, False), CallSize(32, "message", False, True),
+        CallSize(40, "rank", False, False), CallSize(48, "rank", False, False),
+        CallSize(56, "rank", False, False), CallSize(4 * 64, "rank", False, False), None,
+    ]  # fmt: skip
+
+
+def test_sizes_that_differ_are_means() -> None:
+    b = Builder(4)
+    event = b.event("Bcast", Vec(2), count=vec_of((1, 36)), datatype=DOUBLE, root=0, comm=Comm())
+    (leaf,) = leaves(gather(b.of(event), "two").tree.root)
+    assert leaf.size == CallSize((1 + 36) / 2 * 8, "rank", True, False)
+
+
+def test_a_master_and_its_workers_have_no_grid() -> None:
+    b = Builder(6)
+    result: dict[str, Any] = {"count": 2, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    workers, master = Groups([(RankList(range(1, 6)), Vec(1))]), Groups([(RankList([0]), Vec(5))])
+    trace = b.of(
+        b.event("Send", workers, dest=0, **result), b.event("Recv", master, source=ANY_SOURCE, **result)
+    )
+    assert find_grid(trace, messages_of(trace, Budget()))[0].dims == (6,)
 
 
 def test_loops_that_move_nothing_have_no_pattern() -> None:

@@ -36,6 +36,7 @@ def test_differing_times_as_a_table() -> None:
     frame = before.compare_frame(after)
     assert list(frame.columns) == [
         "time", "place", "left_ns", "right_ns", "difference_ns", "time_ratio", "share_of_difference",
+        "mostly_on",
     ]  # fmt: skip
     assert set(frame.time) == {"computation", "in Allreduce", "in Irecv", "in Send", "in Wait"}
     assert list(frame.time_ratio) == pytest.approx([3.0] * len(frame))

@@ -3,18 +3,20 @@
 call sites that both have        the same row
 call sites that one of them has  the same row if file or line changed: equal operation and function, in order
                                  of lines, and as many of them in both traces
+computation                      the same row where it begins at the same line, or else after the same call in
+                                 the same function, or else in the same function, in order of lines
 different numbers of ranks       times, calls and bytes are compared per rank
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from scalatrace.report.costs.computation import UNKNOWN, SiteCall, computation_after, computation_place
-from scalatrace.report.costs.rows import JOIN, CostRow, by_node, site_of
+from scalatrace.report.costs.computation import computations
+from scalatrace.report.costs.rows import JOIN, CostRow, by_node
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
 from scalatrace.trace.model.trace import Trace
@@ -37,9 +39,9 @@ T = TypeVar("T")
 
 COMPUTATION_KEYS: dict[str, tuple[str, ...]] = {
     "op": ("after operation",),
-    "site": ("after operation", "after call site"),
+    "site": ("after call", "after line"),
 }
-"""Names of the parts of a computation's key: the call before it."""
+"""Names of the parts of a computation's key: the operation before it; or what is called where it begins."""
 
 COMPUTATION = "computation"
 """What a computation is called in the tables; times of calls are `in Send`."""
@@ -96,7 +98,7 @@ class CallPair:
 
 @dataclass(frozen=True, slots=True)
 class TimeDifference:
-    """The time of the computation after a call, or in the calls of a call site, in both traces.
+    """The time of a computation, or in the calls of a call site, in both traces.
 
     Attributes:
         kind: COMPUTATION, or "in" and the operation.
@@ -178,7 +180,7 @@ def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
     ]
     different = [pair for pair in pairs if pair.differs(timed)]
     different.sort(key=lambda pair: pair.weight, reverse=True)
-    times = [*_computation(left, right, by, ranks, moved), *_times_in(pairs, by)] if timed else []
+    times = [*_computation(left, right, by, ranks), *_times_in(pairs, by)] if timed else []
     return Compared(ranks, different, len(pairs) - len(different), _with_shares(times))
 
 
@@ -204,8 +206,8 @@ def _difference(left: float | None, right: float | None, ranks: ComparedRanks) -
 def _join_rows(
     left: Mapping[Key, T], right: Mapping[Key, T], moved: Mapping[Key, Key]
 ) -> Iterator[tuple[Key, Key, T | None, T | None]]:
-    """Yield the keys and values of both traces; `moved`: call sites of the right trace -> of the left one."""
-    theirs = {_in_left(key, moved): key for key in right}
+    """Yield the keys and values of both traces; `moved`: keys of the right trace -> of the left one."""
+    theirs = {moved.get(key, key): key for key in right}
     for key in dict.fromkeys([*left, *theirs]):
         yield (
             key,
@@ -215,31 +217,66 @@ def _join_rows(
         )
 
 
-def _in_left(key: Key, moved: Mapping[Key, Key]) -> Key:
-    """Return a key of the right trace with the call sites of the left one; it has a call site or two."""
-    return tuple(part for i in range(0, len(key), 2) for part in moved.get(key[i : i + 2], key[i : i + 2]))
-
-
 def moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
     """Return call sites of the right trace -> the same in the left one, where file or line changed."""
-    ours, theirs = _list_unmatched(left, right), _list_unmatched(right, left)
+    return _match_unmatched(left, right, _call_and_function)
+
+
+def _moved_places(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
+    """Return places where computation begins in the right trace -> the same in the left one.
+
+    They may differ in file and line, or in what is called there.
+    """
+    left, right = list(left), list(right)
+    moved: dict[Key, Key] = {}
+    for name_of in (_call_and_function, _line, _function):
+        matched = set(moved.values())
+        moved |= _match_unmatched(
+            [key for key in left if key not in matched],
+            [key for key in right if key not in moved],
+            name_of,
+        )
+    return moved
+
+
+def _call_and_function(key: Key) -> Key:
+    name = _frame(key).name
+    return (key[0], name) if name else ()
+
+
+def _line(key: Key) -> Key:
+    return key[1:] if _frame(key).line else ()
+
+
+def _function(key: Key) -> Key:
+    name = _frame(key).name
+    return (name,) if name else ()
+
+
+def _match_unmatched(
+    left: Iterable[Key], right: Iterable[Key], name_of: Callable[[Key], Key]
+) -> dict[Key, Key]:
+    """Return keys of the right trace -> keys of equal name in the left one, if both have as many of it."""
+    ours, theirs = (_list_unmatched(*keys, name_of) for keys in ((left, right), (right, left)))
     return {
-        their_site: our_site
+        their_key: our_key
         for name in ours.keys() & theirs.keys()
         if len(ours[name]) == len(theirs[name])
-        for our_site, their_site in zip(ours[name], theirs[name], strict=True)
+        for our_key, their_key in zip(ours[name], theirs[name], strict=True)
     }
 
 
-def _list_unmatched(keys: Iterable[Key], keys_of_other_trace: Iterable[Key]) -> dict[Key, list[Key]]:
-    """Return the calls that the other trace does not have, by operation and function, in order of lines."""
+def _list_unmatched(
+    keys: Iterable[Key], keys_of_other_trace: Iterable[Key], name_of: Callable[[Key], Key]
+) -> dict[Key, list[Key]]:
+    """Return the keys that the other trace does not have, by name if they have one, in order of lines."""
     other_keys = set(keys_of_other_trace)
     sets: dict[Key, list[Key]] = defaultdict(list)
     for key in keys:
-        if key not in other_keys and (name := _frame(key).name):
-            sets[key[0], name].append(key)
-    for calls in sets.values():
-        calls.sort(key=lambda key: (_frame(key).file, _frame(key).number))
+        if key not in other_keys and (name := name_of(key)):
+            sets[name].append(key)
+    for same_name in sets.values():
+        same_name.sort(key=lambda key: (_frame(key).file, _frame(key).number))
     return sets
 
 
@@ -247,12 +284,11 @@ def _frame(key: Key) -> Frame:
     return split_frame(key[1].split(JOIN)[0])
 
 
-def _computation(
-    left: Trace, right: Trace, by: str, ranks: ComparedRanks, moved: Mapping[Key, Key]
-) -> Iterator[TimeDifference]:
+def _computation(left: Trace, right: Trace, by: str, ranks: ComparedRanks) -> Iterator[TimeDifference]:
     """Yield all computations of both traces; their shares are not known yet."""
     places: dict[Key, str] = {}
     a, b = (_computation_times(trace, by, places) for trace in (left, right))
+    moved = _moved_places(a, b) if by == "site" else {}
     for left_key, right_key, x, y in _join_rows(a, b, moved):
         place = places[left_key if x is not None else right_key]
         yield TimeDifference(COMPUTATION, left_key, right_key, place, x, y, ranks)
@@ -269,33 +305,17 @@ def _times_in(pairs: Iterable[CallPair], by: str) -> Iterator[TimeDifference]:
 
 
 def _computation_times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
-    """Return the computation of each key in ns of all ranks, and note the place of each in `places`.
-
-    A place is that of the longest computation of its key.
-    """
-    times: dict[Key, float] = {}
-    longest: dict[Key, tuple[float, SiteCall, SiteCall]] = {}
-    for first, following in computation_after(trace.without_phases).items():
-        key = first[:1] if by == "op" else _call_key(first)
-        times[key] = times.get(key, 0.0) + sum(following.values())
-        last = max(following, key=lambda call: following[call])
-        if key not in longest or following[last] > longest[key][0]:
-            longest[key] = following[last], first, last
-    for key, (_, first, last) in longest.items():
-        places.setdefault(key, f"after {first[0]}" if by == "op" else _place(first, last))
+    """Return the computation of each key in ns of all ranks, and note the place of each in `places`."""
+    times: dict[Key, float] = defaultdict(float)
+    for row in computations(trace.without_phases):
+        if by == "site":
+            times[row.where] = row.total_ns
+            places.setdefault(row.where, row.name_or_calls)
+            continue
+        for (first, _), ns in row.times_ns.items():
+            times[first[:1]] += ns
+            places[first[:1]] = f"after {first[0]}"
     return times
-
-
-def _call_key(call: SiteCall) -> Key:
-    return call[0], site_of(call[1]) if call[1] else ""
-
-
-def _place(first: SiteCall, last: SiteCall) -> str:
-    place = computation_place(first, last)
-    if place != UNKNOWN:
-        return place
-    sites = (f"{op} {short_site(site)}" for op, site in map(_call_key, (first, last)))
-    return " to ".join(sites)
 
 
 def _with_shares(times: list[TimeDifference]) -> list[TimeDifference]:

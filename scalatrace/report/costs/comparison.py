@@ -22,11 +22,13 @@ from scalatrace.report.costs.compared import (
     CallPair,
     Compared,
     ComparedRanks,
+    TimeDifference,
     compare,
     site_text,
 )
 from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.rows import KEYS, CostRow, whole_time
+from scalatrace.report.costs.uneven_ranks import UnevenRanks, uneven_ranks
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -39,12 +41,19 @@ from scalatrace.report.style import (
 from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import oversubscription_note
+from scalatrace.trace.query.load import COMM, COMPUTE
 
 MIN_SHARE = 0.01
 """Part of all differences of times from which on one is printed."""
 
 MAX_EQUAL = 0.01
 """Difference of times, as a part of the longer one, up to which neither trace is called slower."""
+IN_MPI = "in MPI"
+"""All times in calls."""
+
+MIN_OF_KIND = 0.75
+"""Part of all differences of computation, or of times in calls, from which on one of them has their ranks."""
+
 MAX_CAUSES, MIN_NAMED_SHARE = 3, 0.8
 """Differences that the sentence names, and the part of the whole one from which on these are enough."""
 
@@ -64,6 +73,7 @@ class ComparisonReporter:
         self.by, self.timed, self.limit = by, timed, limit
         self.table = DIFFERENCES if by == "site" else DIFFERENCES.without("call site")
         self.note = ""
+        self.uneven_ranks: dict[str, UnevenRanks] = {}
         traces = left.without_phases, right.without_phases
         self.totals = [whole_time(trace) for trace in traces]
         self.run_times_ns = [
@@ -76,6 +86,12 @@ class ComparisonReporter:
             self.compared = compare(left, right, by, timed)
         except LimitError as error:
             self.note = f"no table: {error}"
+        if not self._has_totals:
+            return
+        computing, inside = ([getattr(row, n) for row in self.totals] for n in ("compute_ns", "comm_ns"))
+        for name, stat, (a, b) in ((COMPUTATION, COMPUTE, computing), (IN_MPI, COMM, inside)):
+            if (uneven := uneven_ranks(traces, stat, (a, b))) is not None:
+                self.uneven_ranks[name] = uneven
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the rows that differ as plain data; times are absent if they are not compared."""
@@ -117,7 +133,21 @@ class ComparisonReporter:
 
         Times are means of a rank. The largest differences come first; shares are parts of all differences.
         """
-        return [each.row() for each in self.compared.times]
+        sums = dict.fromkeys((COMPUTATION, IN_MPI), 0.0)
+        for each in self.compared.times:
+            sums[_kind(each)] += abs(each.difference_ns)
+        return [{**each.row(), "mostly_on": self._ranks_of(each, sums)} for each in self.compared.times]
+
+    def _ranks_of(self, difference: TimeDifference, sums: dict[str, float]) -> str:
+        """Return the ranks that a difference is mostly on; "" where they are not known.
+
+        A trace has totals of each rank, not its times of single calls. So these are the ranks of a difference
+        only if it is nearly all of its kind.
+        """
+        uneven = self.uneven_ranks.get(kind := _kind(difference))
+        if uneven is None or abs(difference.difference_ns) < MIN_OF_KIND * sums[kind]:
+            return ""
+        return str(uneven) if uneven.difference_ns * difference.difference_ns > 0 else ""
 
     def sentence(self, left: str, right: str) -> str:
         """Return which trace is slower and why, by their names; "": times are not compared or known.
@@ -139,7 +169,8 @@ class ComparisonReporter:
             text = f"{right} is {coarse_duration(difference_ns)} {slower}"
             text += f" (run time {coarse_duration(run_b)}, {coarse_duration(run_a)} before)"
         if _change(mean_a, mean_b) <= MAX_EQUAL:
-            return f"{text}. A mean rank takes the same time: ranks differ more or less than before."
+            same = "A mean rank takes the same time: ranks differ more or less than before."
+            return f"{text}. {same}{self._uneven_text()}"
         if (run_a, run_b) != (mean_a, mean_b):
             more = "more" if mean_b > mean_a else "less"
             text += f". A mean rank takes {coarse_duration(abs(mean_b - mean_a))} {more}"
@@ -154,7 +185,16 @@ class ComparisonReporter:
                 break
         why = f": {'; '.join(causes)}" if causes else ""
         caveat = " Some times contain waiting for cores." if self.shared_cores else ""
-        return f"{text}{why}.{caveat}"
+        return f"{text}{why}.{self._uneven_text()}{caveat}"
+
+    def _uneven_text(self) -> str:
+        """Return the ranks whose computation differs most, as a sentence, and where if that is known."""
+        uneven = self.uneven_ranks.get(COMPUTATION)
+        if uneven is None:
+            return ""
+        rows = [row for row in self.times() if row["time"] == COMPUTATION and row["mostly_on"]]
+        where = f", {rows[0]['place']}" if rows else ""
+        return f" Computation differs mostly on {uneven}{where}."
 
     def render(self, console: Console) -> None:
         """Print the tables: `-` is the left trace, `+` the right one."""
@@ -190,7 +230,10 @@ class ComparisonReporter:
         rows = [row for row in self.times() if row["share_of_difference"] >= MIN_SHARE]
         if not rows:
             return
-        console.print(text_table(TIME_DIFFERENCES, rows[: self.limit]))
+        shown = rows[: self.limit]
+        are_uneven = any(row["mostly_on"] for row in shown)
+        table = TIME_DIFFERENCES if are_uneven else TIME_DIFFERENCES.without("mostly_on")
+        console.print(text_table(table, shown))
         text = "of difference: of all times that differ; a call that waits for slower computation is longer"
         more = f"; {len(rows) - self.limit} more differ" if len(rows) > self.limit else ""
         console.print(Text(text + more, style=DIM), soft_wrap=True)
@@ -248,6 +291,10 @@ def flat_sides(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of plain data with a column for each amount of each trace."""
     sides = {f"{side}_{name}": n for side in ("left", "right") for name, n in row[side].items()}
     return {**row, **sides}
+
+
+def _kind(difference: TimeDifference) -> str:
+    return COMPUTATION if difference.kind == COMPUTATION else IN_MPI
 
 
 def _change(left: float, right: float) -> float:

@@ -1,6 +1,8 @@
-"""Computation between two MPI calls: by the call before it and the call that ends it.
+"""Computation between two MPI calls: by the line where it begins.
 
-A trace knows computation as the time between a call and the next one of its rank.
+A trace knows computation as the time between a call and the next one of its rank. It begins where the
+innermost function that leads to both calls goes on: at a line, after what that line calls. Which operation
+comes before is no part of that, so a program that uses another operation there computes at the same place.
 """
 
 from __future__ import annotations
@@ -8,8 +10,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from scalatrace.report.costs.rows import histogram_of
+from scalatrace.report.costs.rows import histogram_of, site_of
+from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, Stack, callers, short_frame, split_frame
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -17,11 +21,15 @@ from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.load import COMPUTE
 
 __all__ = [
-    "FROM_START", "UNKNOWN", "SiteCall", "computation_after", "computation_of_nodes", "computation_place",
+    "FROM_START", "UNKNOWN", "Place", "PlacedComputation", "SiteCall", "computation_of_nodes",
+    "computation_place", "computations", "place_of",
 ]  # fmt: skip
 
 SiteCall = tuple[str, Stack]
 """Operation and stack."""
+
+Place = tuple[str, str]
+"""Where a computation begins: the function or operation that a line calls, and the line."""
 
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
@@ -47,23 +55,91 @@ def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, f
             yield leaf, before
 
 
-def computation_after(trace: Trace) -> dict[SiteCall, dict[SiteCall, float]]:
-    """Return the computation after each call, by the call that ends it, in ns of all ranks.
+@dataclass(frozen=True, slots=True)
+class PlacedComputation:
+    """The computation that begins at one place.
 
-    Ranks may go different ways after a call, and do so in different iterations: the code after a call is one
-    piece of computation, whatever calls come next.
+    Ranks may go different ways from there, and do so in different iterations: the code is one piece, whatever
+    calls of the function come next. Where the next call is one of a caller, this caller computes, too, and
+    that is another piece.
+
+    Attributes:
+        where: as `place_of`.
+        times_ns: call before it and call that ends it -> ns of all ranks, the longest first.
     """
-    times: dict[SiteCall, dict[SiteCall, float]] = defaultdict(lambda: defaultdict(float))
+
+    where: Place
+    times_ns: dict[tuple[SiteCall, SiteCall], float]
+
+    @property
+    def total_ns(self) -> float:
+        """Time of all ranks."""
+        return sum(self.times_ns.values())
+
+    @property
+    def longest(self) -> tuple[SiteCall, SiteCall]:
+        """The two calls with most of the time between them, after which it is named."""
+        return next(iter(self.times_ns))
+
+    @property
+    def name(self) -> str:
+        """Function and lines, or UNKNOWN."""
+        return computation_place(*self.longest)
+
+    @property
+    def name_or_calls(self) -> str:
+        """Function and lines; where lines are not known, the two calls."""
+        if (name := self.name) != UNKNOWN:
+            return name
+        return " to ".join(f"{op} {short_site(_site_text(stack))}" for op, stack in self.longest)
+
+
+def computations(trace: Trace) -> list[PlacedComputation]:
+    """Return the computation of all ranks by the place where it begins, the longest first."""
+    times: dict[Place, dict[tuple[SiteCall, SiteCall], float]] = defaultdict(lambda: defaultdict(float))
     for leaf, before in computation_of_nodes(trace):
-        call = trace.ops[leaf.op].name, trace.stack(leaf.signature)
-        for first, time in before.items():
-            times[first][call] += time
-    return {first: dict(following) for first, following in times.items()}
+        last = trace.ops[leaf.op].name, trace.stack(leaf.signature)
+        for first, ns in before.items():
+            times[place_of(first, last)][first, last] += ns
+    rows = [
+        PlacedComputation(where, dict(sorted(pairs.items(), key=lambda pair: -pair[1])))
+        for where, pairs in times.items()
+    ]
+    return sorted(rows, key=lambda row: -row.total_ns)
 
 
 def _before(trace: Trace, pred: int) -> SiteCall:
     entry = trace.preds[pred]
     return FROM_START if entry == START else (trace.ops[entry[0]].name, trace.stack(entry[1]))
+
+
+def place_of(first: SiteCall, last: SiteCall) -> Place:
+    """Return where the computation between two calls begins.
+
+    Where lines are not known, that is the first call.
+    """
+    (way, _), depth = _common_function(first, last)
+    if depth < 0:
+        return first[0], _site_text(first[1])
+    return _callee_of(way, depth, first[0]), way[depth]
+
+
+def _site_text(stack: Stack) -> str:
+    return site_of(stack) if stack else ""
+
+
+def _common_function(first: SiteCall, last: SiteCall) -> tuple[tuple[Stack, Stack], int]:
+    """Return both stacks from the outermost frame, and the depth of their innermost common function or -1."""
+    left_way, right_way = (callers(stack, len(stack))[::-1] for _, stack in (first, last))
+    depth = -1
+    for i, (left, right) in enumerate(zip(left_way, right_way, strict=False)):
+        a, b = split_frame(left), split_frame(right)
+        if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
+            break
+        depth = i
+        if left != right:
+            break
+    return (left_way, right_way), depth
 
 
 def computation_place(first: SiteCall, last: SiteCall) -> str:
@@ -80,15 +156,7 @@ def computation_place(first: SiteCall, last: SiteCall) -> str:
         return (
             f"from the start of the program to {short_frame(outermost[0])}" if outermost else "from the start"
         )
-    ways = [callers(stack, len(stack))[::-1] for _, stack in (first, last)]
-    depth = -1
-    for i, (left, right) in enumerate(zip(*ways, strict=False)):
-        a, b = split_frame(left), split_frame(right)
-        if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
-            break
-        depth = i
-        if left != right:
-            break
+    ways, depth = _common_function(first, last)
     if depth < 0:
         return UNKNOWN
     a, b = (split_frame(way[depth]) for way in ways)

@@ -55,7 +55,7 @@ class RankSpread:
     @property
     def is_equal(self) -> bool:
         """Whether all ranks have the same value, as far as that is known."""
-        return len(self.least_ranks & self.most_ranks) > 0
+        return self.least_ranks == self.most_ranks
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data; ranks are ranklists as text."""

@@ -42,9 +42,6 @@ LOOP_COLOUR, LEFT_OUT_COLOUR = "#efe3c8", "0.6"
 INCHES_OF_LEVEL, INCHES_AROUND = 0.5, 1.8
 """Heights of a level, and of all around the bars."""
 
-COMPUTE_HEIGHT = 0.2
-"""Height of the part of a bar that shows computation."""
-
 
 class _FlameBar(NamedTuple):
     """A node with its place in the graph; start and width in ns of all ranks, or in calls."""
@@ -75,7 +72,7 @@ def draw_flames(trace: Trace, ax: Axes | None) -> Axes:
         text = _text(tree, bar, int((room_points * bar.width / whole - MARGIN_POINTS) / CHAR_POINTS))
         middle = (bar.start + bar.width / 2) / factor
         axes.text(
-            middle, bar.level - COMPUTE_HEIGHT / 2, text, ha="center", va="center", fontsize="x-small",
+            middle, bar.level, text, ha="center", va="center", fontsize="x-small",
             clip_on=True, parse_math=False,
         )  # fmt: skip
     axes.set_xlim(0, whole / factor)
@@ -116,16 +113,16 @@ def _draw(axes: Axes, bar: _FlameBar, factor: float) -> None:
         colour, label = LEFT_OUT_COLOUR, "left out"
     elif node.op:
         colour, label = colour_of(node.category), node.category.lower().replace("_", "-")
-    axes.broken_barh(
-        [span], (bar.level - 0.5, 1), facecolor=colour, alpha=0.7, edgecolor="white", label=label
-    )
-    total_ns = node.comm_ns + node.compute_ns
+    before = 0.0  # computation, then the call
     if node.op and node.compute_ns:
-        part = (span[0], span[1] * node.compute_ns / total_ns)
-        axes.broken_barh(
-            [part], (bar.level + 0.5 - COMPUTE_HEIGHT, COMPUTE_HEIGHT), color=COMPUTE_COLOUR,
-            label="computation before the call",
-        )  # fmt: skip
+        before = span[1] * node.compute_ns / (node.comm_ns + node.compute_ns)
+        _draw_block(axes, bar.level, (span[0], before), COMPUTE_COLOUR, "computation before the call")
+    if before < span[1]:
+        _draw_block(axes, bar.level, (span[0] + before, span[1] - before), colour, label)
+
+
+def _draw_block(axes: Axes, level: int, span: tuple[float, float], colour: str, label: str) -> None:
+    axes.broken_barh([span], (level - 0.5, 1), facecolor=colour, alpha=0.7, edgecolor="white", label=label)
 
 
 def _text(tree: PageTree, bar: _FlameBar, room: int) -> str:

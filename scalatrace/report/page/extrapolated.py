@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field
 
 from scalatrace.report.scaling.extrapolated_growth import (
+    IN_MPI,
     RESULT,
     Growth,
     GrowthModel,
@@ -13,6 +15,7 @@ from scalatrace.report.scaling.extrapolated_growth import (
     growth_of,
     rising_computation,
 )
+from scalatrace.report.style import number
 from scalatrace.report.values import params, repeat
 from scalatrace.trace.model.callsite import call_site, short_frame
 from scalatrace.trace.model.elastic import Formulas
@@ -30,6 +33,9 @@ MIN_RISING_AGAIN = 0.1
 
 MAX_TEXT = 600
 """Characters of a formula."""
+
+MAX_KEPT_EXPONENT = 0.005
+"""Exponent of the number of ranks, shown as P^0.00, below which a time counts as kept."""
 
 EXTRAPOLATED = "extrapolated"
 NOTES = {"lossy": "", "unconfirmed": "", "found-size": "problem size found in the traces: "}
@@ -107,6 +113,7 @@ class Provenance:
         growth: times of all calls, and by call site, at these sizes; those that add most time first. Empty
             without the symbolic trace, without times, and where calls were dropped.
         hidden: further call sites, with less time to add.
+        waiting_growth: that the inputs do not tell how waiting grows; "": they do, or it is not known.
     """
 
     origin: str
@@ -118,6 +125,7 @@ class Provenance:
     parameters: tuple[str, ...] = ()
     growth: tuple[Growth, ...] = ()
     hidden: int = 0
+    waiting_growth: str = ""
 
 
 def provenance_of(
@@ -163,6 +171,22 @@ def provenance_of(
         tuple(model.parameters.get(n, "") for n in (*sizes, RESULT)),
         tuple(growth[:MAX_GROWTH]),
         len(growth[MAX_GROWTH:]),
+        _waiting_growth(growth, sizes),
+    )
+
+
+def _waiting_growth(growth: AnySequence[Growth], sizes: AnySequence[int]) -> str:
+    """Say that the inputs do not tell how waiting grows: the time in MPI, of which it is part, is kept.
+
+    Returns:
+        "" where the time in MPI changes beyond the largest input, or is not known there.
+    """
+    in_mpi = next((row for row in growth if row.op == IN_MPI), None)
+    if in_mpi is None or in_mpi.extrapolated is None or abs(in_mpi.extrapolated) >= MAX_KEPT_EXPONENT:
+        return ""
+    return (
+        f"The time in MPI is that of {number(sizes[-1])} ranks: how waiting grows is not known from these "
+        "runs. Predict it with scalatrace simulate, or give a machine with --platform."
     )
 
 
@@ -170,16 +194,16 @@ def _collect(
     trace: Trace, nodes: list[Node] | tuple[Node, ...], numbers: dict[int, int], rows: list[FormulaRow]
 ) -> None:
     for node in nodes:
-        number = numbers.get(id(node), 0)
+        at = numbers.get(id(node), 0)
         name = _call(trace, node)
         if isinstance(node.repeat, Formulas):
-            rows.append(FormulaRow(number, name, "repeat", repeat(node.repeat)[:MAX_TEXT]))
+            rows.append(FormulaRow(at, name, "repeat", repeat(node.repeat)[:MAX_TEXT]))
         if isinstance(node, Sequence):
             _collect(trace, node.nodes, numbers, rows)
             continue
         for (parameter, text), value in zip(_shown(trace, node), node.params, strict=True):
             if isinstance(value.value if isinstance(value, Peer) else value, Formulas):
-                rows.append(FormulaRow(number, name, parameter, text[:MAX_TEXT]))
+                rows.append(FormulaRow(at, name, parameter, text[:MAX_TEXT]))
 
 
 def _shown(trace: Trace, event: Event) -> list[tuple[str, str]]:

@@ -27,11 +27,14 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 
-__all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "group_numbers", "rank_grid"]
+__all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "group_numbers", "hub_of", "rank_grid"]
 
 MAX_SAMPLED_PAIRS = 1 << 12
 MIN_NEIGHBOUR_SHARE = 0.5
 """Share of the messages between neighbours from which on a grid is accepted."""
+
+MAX_RANKS_IN_ROW = 3
+"""Ranks up to which one rank with all others may be a row of neighbours."""
 
 MAX_CELLS = 48
 """Cells along an axis of the drawing."""
@@ -87,11 +90,20 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
     senders, receivers = pairs(messages, MAX_SAMPLED_PAIRS)
     best: tuple[int, ...] = (trace.nprocs,)
     share = MIN_NEIGHBOUR_SHARE
-    for dims in _candidates(trace.nprocs, senders, receivers):
+    has_hub = trace.nprocs > MAX_RANKS_IN_ROW and hub_of(senders, receivers) is not None
+    for dims in () if has_hub else _candidates(trace.nprocs, senders, receivers):
         local_share = _neighbour_share(dims, senders, receivers)
         if local_share > share + 1e-9:
             best, share = dims, local_share
     return Grid(best), "distances of messages" if len(best) > 1 else "no grid found: ranks in a row"
+
+
+def hub_of(senders: Ints, receivers: Ints) -> int | None:
+    """Return the rank that sends or receives each message, such as a master; None: there is none."""
+    for hub in {int(ends[0]) for ends in (senders, receivers) if len(ends)}:
+        if ((senders == hub) | (receivers == hub)).all():
+            return hub
+    return None
 
 
 def pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints]:

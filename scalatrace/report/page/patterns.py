@@ -1,7 +1,7 @@
 """Name the communication pattern of each loop from the pairs of ranks that exchange messages.
 
 Rules look at distances modulo the number of ranks, places in the grid, and degrees. The first that holds
-counts:
+counts. Where collective calls send more bytes than messages have, the pattern is theirs:
 
     star         all messages from or to one rank
     ring         one distance, round all ranks
@@ -22,7 +22,7 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.operations import COLLECTIVES, Category, operation
-from scalatrace.report.page.grid import pairs
+from scalatrace.report.page.grid import hub_of, pairs
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model import nodes
 from scalatrace.trace.model.nodes import Event
@@ -65,6 +65,7 @@ class LoopPattern:
         dims: dimensions of the grid in which the neighbours lie; 0 where there is no grid.
         messages, nbytes: per execution of the whole program.
         collectives: collective operations in the loop.
+        collective_nbytes: bytes that they send, likewise.
         nested: the calls are those of the loops in it, since none directly in it moves anything.
         vectors: different distances from senders to receivers in the grid, the last one between ranks in a
             row; (): there are more than MAX_NEIGHBOURS, or no messages between ranks.
@@ -77,13 +78,18 @@ class LoopPattern:
     messages: int
     nbytes: int
     collectives: tuple[str, ...]
+    collective_nbytes: int = 0
     nested: bool = False
     vectors: tuple[tuple[int, ...], ...] = ()
     sides: tuple[int, ...] = ()
 
 
 def loop_pattern(
-    trace: Trace, children: Sequence[nodes.Node], sent: Mapping[int, Sequence[Messages]], grid: Grid
+    trace: Trace,
+    children: Sequence[nodes.Node],
+    sent: Mapping[int, Sequence[Messages]],
+    grid: Grid,
+    bytes_sent: Mapping[int, int] | None = None,
 ) -> LoopPattern | None:
     """Return the pattern of the calls directly in a loop; of all calls below, where those move nothing.
 
@@ -91,33 +97,47 @@ def loop_pattern(
 
     Args:
         sent: id of the event node -> its messages.
+        bytes_sent: id of the event node -> bytes; None: those of collectives are not known.
     """
+    bytes_sent = bytes_sent or {}
     direct = [node for node in children if isinstance(node, Event)]
-    if (pattern := _pattern(trace, direct, sent, grid)) is not None or len(direct) == len(children):
+    if (pattern := _pattern(trace, direct, sent, grid, bytes_sent)) is not None or len(direct) == len(
+        children
+    ):
         return pattern
-    pattern = _pattern(trace, list(nodes.events(children)), sent, grid)
+    pattern = _pattern(trace, list(nodes.events(children)), sent, grid, bytes_sent)
     return None if pattern is None else replace(pattern, nested=True)
 
 
 def _pattern(
-    trace: Trace, events: Sequence[Event], sent: Mapping[int, Sequence[Messages]], grid: Grid
+    trace: Trace,
+    events: Sequence[Event],
+    sent: Mapping[int, Sequence[Messages]],
+    grid: Grid,
+    bytes_sent: Mapping[int, int],
 ) -> LoopPattern | None:
     ops = [trace.ops[event.op].name for event in events]
-    collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVES))
+    by_collective: dict[str, int] = {}
+    for event, op in zip(events, ops, strict=True):
+        if operation(op).category in COLLECTIVES:
+            by_collective[op] = by_collective.get(op, 0) + bytes_sent.get(id(event), 0)
     messages = [flow for event in events for flow in sent.get(id(event), ())]
     total = round(sum(len(flow.senders) * flow.count for flow in messages))
     nbytes = round(sum(len(flow.senders) * flow.count * flow.nbytes for flow in messages))
-    if total:
+    amounts = total, nbytes, tuple(by_collective), sum(by_collective.values())
+    if total and nbytes >= amounts[3]:
         senders, receivers = pairs(messages, MAX_PAIRS)
         complete = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), complete)
         vectors = _drawn_vectors(senders, receivers, grid)
-        return LoopPattern(kind, detail, dims, total, nbytes, collectives, vectors=vectors, sides=grid.dims)
-    if not collectives:
+        return LoopPattern(kind, detail, dims, *amounts, vectors=vectors, sides=grid.dims)
+    if not by_collective:
         return None
-    to_all = any("lltoall" in op for op in collectives)
-    kind, detail = ("transpose", "every rank with every other") if to_all else ("tree", "collectives only")
-    return LoopPattern(kind, detail, 0, 0, 0, collectives)
+    most = max(by_collective, key=lambda op: ("lltoall" in op if not amounts[3] else 0, by_collective[op]))
+    if "lltoall" in most:
+        return LoopPattern("transpose", "every rank with every other of its communicator", 0, *amounts)
+    detail = "mostly collectives" if total else "collectives only"
+    return LoopPattern("tree", detail, 0, *amounts)
 
 
 def _receives(
@@ -163,10 +183,8 @@ Result = tuple[str, str, int] | None
 def _star(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     if grid.nprocs < 4 or len(senders) < 3:
         return None
-    for hub in (int(senders[0]), int(receivers[0])):
-        if ((senders == hub) | (receivers == hub)).all():
-            return "star", f"rank {hub} with all others", 0
-    return None
+    hub = hub_of(senders, receivers)
+    return None if hub is None else ("star", f"rank {hub} with all others", 0)
 
 
 def _ring(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from scalatrace.operations import operation
 from scalatrace.report.costs.rows import CostRow
+from scalatrace.report.page.call_sizes import CallSize, call_size
 from scalatrace.report.page.patterns import LoopPattern, loop_pattern
 from scalatrace.report.page.sources import SourceLines, SourceReader
 from scalatrace.report.style import number
@@ -67,6 +68,7 @@ class TreeNode:
         within: of a loop: frames of the callers of that function, innermost first.
         site: index into `PageTree.sites`; -1 of a loop.
         sent, received: bytes; None: not known.
+        size: of a call; None: it moves nothing, or the bytes are not known.
         left_out: nodes that are not shown.
         thread: of a node with all calls of a further thread: its number; 0: none.
         partners: to whom the ranks of a call send, and from whom they receive; "": no messages, or not known.
@@ -93,6 +95,7 @@ class TreeNode:
     recorded_ns: float = 0.0
     waiting_ns: float | None = None
     pattern: LoopPattern | None = None
+    size: CallSize | None = None
     left_out: int = 0
     thread: int = 0
     partners: str = ""
@@ -187,6 +190,8 @@ class _PageTreeBuilder:
         self._sent: dict[int, list[Messages]] = {}
         for flow in messages:
             self._sent.setdefault(id(flow.event), []).append(flow)
+        rows_of_events = ((id(leaf), rows.get(self._numbers[id(leaf)])) for leaf in trace.leaves())
+        self._bytes_sent = {event: row.sent or 0 for event, row in rows_of_events if row is not None}
         self.sites: list[TreeSite] = []
         self._known: dict[int, int] = {}
         self.timed = any(row.comm_ns is not None or row.compute_ns is not None for row in rows.values())
@@ -200,7 +205,7 @@ class _PageTreeBuilder:
             parent.add(child)
             if len(signatures) <= MAX_PLACED:
                 signatures |= below
-        pattern = loop_pattern(self._trace, nodes, self._sent, self._grid)
+        pattern = loop_pattern(self._trace, nodes, self._sent, self._grid, self._bytes_sent)
         if (parent.number and not parent.thread) or not (pattern and pattern.nested):  # it is a loop
             parent.pattern = pattern
         return signatures
@@ -234,6 +239,7 @@ class _PageTreeBuilder:
             tree_node.calls, tree_node.sent, tree_node.received = row.calls, row.sent, row.received
             tree_node.comm_ns, tree_node.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
             tree_node.beyond_ns = row.beyond_ns or 0.0
+            tree_node.size = call_size(self._trace, event, row, self._sent.get(id(event), ()))
         tree_node.recorded_ns = tree_node.comm_ns
         if (times := self._simulated.nodes.get(tree_node.number)) is not None:
             tree_node.waiting_ns = times["waiting_ns"]

@@ -67,6 +67,7 @@ class Frame(NamedTuple):
         return name if not self.line and is_offset(offset) else self.function
 
 
+@cache
 def split_frame(text: str) -> Frame:
     """Take `file:line:function` or `module+0xoffset[:function]` apart; anything else is all file."""
     if match := _PYTHON.fullmatch(text):

@@ -5,10 +5,11 @@ const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
 function barChart(title, entries, shown, fillName, most = 0) {
   const { width, height, bottom, top } = BARS;
   most = Math.max(most, ...entries.map((one) => one.value), 1e-9);
-  const left = Math.max(BARS.left, axisRoom([shown(most), shown(most / 2)])), room = width - left - 8, wide = room / Math.max(entries.length, 4);
-  const shapes = [0, 0.5, 1].map((share) => {
-    const y = top + (1 - share) * (height - top - bottom);
-    return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, share ? shown(share * most) : "0")];
+  const ticks = roundTicks(0, most).filter((value) => shown !== number || Number.isInteger(value)); // calls are whole
+  const left = Math.max(BARS.left, axisRoom(ticks.map(shown))), room = width - left - 8, wide = room / Math.max(entries.length, 4);
+  const shapes = ticks.map((value) => {
+    const y = top + (1 - value / most) * (height - top - bottom);
+    return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, value ? shown(value) : "0")];
   });
   entries.forEach((one, i) => {
     const tall = (height - top - bottom) * one.value / most;
@@ -104,10 +105,10 @@ function rankView(place, trace) {
   const bins = trace.ranks;
   if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
   const most = Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
-  const width = 900, height = 220, left = axisRoom([duration(most), duration(most / 2)]), top = 12, bottom = 28;
+  const width = 900, height = 220, ticks = roundTicks(0, most), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
-  const shapes = [0, 0.5, 1].map((share) => [s("line", { class: "axis", x1: left, x2: width, y1: y(share * most), y2: y(share * most) }), s("text", { class: "dim", x: left - 5, y: y(share * most) + 4, "text-anchor": "end" }, share ? duration(share * most) : "0")]);
+  const shapes = ticks.map((ns) => [s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, ns ? duration(ns) : "0")]);
   bins.forEach((one, i) => {
     const about = `rank ${span(one.first, one.last)}\ncomputation ${coarseDuration(one.compute_ns[1])}, in MPI ${coarseDuration(one.comm_ns[1])}`;
     const bar = (values, fillName, shift) => s("rect", { x: left + i * wide + shift * wide * 0.45 + 0.5, y: y(values[1]), width: Math.max(0.8, wide * 0.42), height: height - bottom - y(values[1]), style: { fill: `var(--${fillName})` } });

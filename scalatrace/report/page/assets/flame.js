@@ -55,14 +55,18 @@ class FlameView {
     const text = `${titleOf(one)}  ${shortSite(placeOf(this.tree, one))}`.trim();
     const fillName = one.op ? categoryColor(one.category) : one.number < 0 ? "line" : "panel";
     const share = one.op && this.tree.timed && timeOf(one) ? one.compute_ns / timeOf(one) : 0;
-    const parts = [s("rect", { x, y: level * FLAME_ROW, width, height: FLAME_ROW, rx: 2, style: { fill: `var(--${fillName})`, fillOpacity: one.op ? 0.45 : 1, stroke: "var(--bg)" } })];
-    if (share > 0) {
-      parts.push(s("rect", { x, y: (level + 1) * FLAME_ROW - 4, width: width * share, height: 4, style: { fill: "var(--compute)" } }));
-    }
-    const room = Math.floor((width - 8) / 6.6);
-    if (room > 3) {
-      parts.push(s("text", { x: x + 4, y: level * FLAME_ROW + 12.5 }, text.length > room ? `${text.slice(0, room - 1)}…` : text));
-    }
+    const block = (from, wide, name, fillOpacity) => s("rect", { x: from, y: level * FLAME_ROW, width: wide, height: FLAME_ROW, rx: 2,
+      style: { fill: `var(--${name})`, fillOpacity, stroke: "var(--bg)" } });
+    const before = width * share; // computation, then the call
+    const parts = [];
+    if (before > 0) parts.push(block(x, before, "compute", 0.45));
+    if (width > before) parts.push(block(x + before, width - before, fillName, one.op ? 0.45 : 1));
+    const label = (from, wide, words) => {
+      const room = Math.floor((wide - 8) / 6.6);
+      if (room > 3) parts.push(s("text", { x: from + 4, y: level * FLAME_ROW + 12.5 }, words.length > room ? `${words.slice(0, room - 1)}…` : words));
+    };
+    if (before > width / 2) label(x, before, `computation before ${text}`);
+    else label(x + before, width - before, text);
     const facts = [text, `${this.text(this.value(one))}, ${percent(this.value(one), total)} of all`];
     if (this.tree.timed) facts.push(`${duration(one.comm_ns)} in MPI, ${duration(one.compute_ns)} computation`);
     const group = s("g", { tabindex: 0, role: "button", "aria-label": facts.join(", ") }, parts);

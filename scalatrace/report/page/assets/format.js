@@ -50,6 +50,16 @@ function rankCount(n) {
   return n === 1 ? "1 rank" : `${number(n)} ranks`;
 }
 
+// Round values between two numbers, about `count` of them; the ends if there is but one.
+function roundTicks(low, high, count = 4) {
+  const least = (high - low) / count;
+  if (!(least > 0)) return [low];
+  const power = 10 ** Math.floor(Math.log10(least)), step = power * [1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9));
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + 1e-9 * step; i += 1) ticks.push(Number((i * step).toPrecision(12)));
+  return ticks.length > 1 ? ticks : [low, high];
+}
+
 // Width of the labels of a vertical axis.
 function axisRoom(labels) {
   return 12 + 7 * Math.max(...labels.map((text) => text.length));

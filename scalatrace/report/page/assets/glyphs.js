@@ -93,6 +93,13 @@ function glyph(pattern, size) {
 
 const MAX_CARD_CALLS = 16;
 
+// The size of a call: of a message, or of a rank in a collective call.
+function sizeText(call) {
+  if (!call.size) return call.sent === 0 && call.received === 0 ? "0 B" : "–";
+  const { nbytes, per, is_mean, is_room } = call.size;
+  return `${is_room ? "up to " : ""}${bytes(nbytes)} per ${per}${is_mean ? ", mean" : ""}`;
+}
+
 // The calls of a pattern, each with its ranks, partners and bytes.
 function patternCalls(trace, node, goto) {
   const calls = [];
@@ -102,13 +109,11 @@ function patternCalls(trace, node, goto) {
   if (!moving.length) return "";
   const places = sitesAmong(trace.tree, moving);
   const rows = moving.slice(0, MAX_CARD_CALLS).map((call) => {
-    const moved = call.sent === null ? call.received : call.sent || call.received;
-    const size = call.calls && moved ? `${call.sent ? "" : "up to "}${bytes(moved / call.calls)}` : moved === 0 ? "0 B" : "–";
     return h("tr", {}, h("th", { scope: "row" }, call.op), h("td", { class: "site" }, h("button", { type: "button", class: "link", "aria-label": `Show ${call.op} in the program`, onclick: () => goto(call.number) }, places.get(call) || "–")),
       h("td", { title: call.ranks }, shortRanks(call)), h("td", { class: "partners" }, call.partners || "the ranks of its communicator"),
-      h("td", { class: "n" }, number(call.calls)), h("td", { class: "n" }, size));
+      h("td", { class: "n" }, number(call.calls)), h("td", { class: "n" }, sizeText(call)));
   });
-  const heads = ["call", "call site", "ranks", "to or from", "calls", "bytes each"];
+  const heads = ["call", "call site", "ranks", "to or from", "calls", "bytes"];
   return h("div", { class: "scroll calls" }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((text, i) => h("th", { scope: "col", class: i > 3 ? "n" : "" }, text)))), h("tbody", {}, rows)),
     moving.length > MAX_CARD_CALLS ? h("p", { class: "dim" }, `${moving.length - MAX_CARD_CALLS} more calls are in the program.`) : "");
 }
@@ -124,10 +129,11 @@ function patternCards(place, trace, goto) {
   place.append(h("div", { class: "cards" }, found.slice(0, 24).map((node) => {
     const pattern = node.pattern;
     const facts = pattern.messages ? `${number(pattern.messages)} messages, ${bytes(pattern.nbytes)}` : "";
+    const collectives = `collectives: ${pattern.collectives.join(", ")}${pattern.collective_nbytes ? `, ${bytes(pattern.collective_nbytes)} sent` : ""}`;
     const time = trace.tree.timed ? `${duration(own(node))}, ${percent(own(node), whole)} of all time` : "";
     return h("div", { class: "card", "data-kind": pattern.kind }, h("div", { class: "about" }, glyph(pattern, 92), h("div", {},
       h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
-      pattern.collectives.length ? h("div", {}, `collectives: ${pattern.collectives.join(", ")}`) : "",
+      pattern.collectives.length ? h("div", {}, collectives) : "",
       h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  calls of the loops in it" : ""}` : "calls outside loops"),
       node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : "")), patternCalls(trace, node, goto));
   })));

@@ -95,7 +95,10 @@ def advice_of(
         entries += _load(summary, basis, prediction)
     entries += _small(sizes, calls, basis, prediction)
     entries.sort(key=lambda entry: -entry.share)
-    if not entries:
+    if not entries and not summary.events:
+        text = "None was made, or none was selected. See the header, and check with scalatrace doctor."
+        entries = [Advice("nothing", "No calls were recorded", text, 0, ())]
+    elif not entries:
         text = "No waiting, imbalance or small messages above the limits."
         entries = [Advice("nothing", "Nothing stands out", text, 0, ())]
     return (*_shared_cores(summary, prediction), *entries)
@@ -162,7 +165,7 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
         ("takes", _per_rank(time, basis)),
         ("possible saving, if twice as fast", f"{duration(time / 2 / basis.nranks)} per rank"),
     )
-    if most.after[0] == FROM_START[0]:
+    if most.after[0][0] == FROM_START[0]:
         text = f"The program computes longest before its first MPI calls: {most.place}."
     else:
         text = f"The longest computation between two MPI calls: {most.place}."

@@ -13,6 +13,7 @@ from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.report.costs.computation import FROM_START, UNKNOWN, SiteCall, computation_place
 from scalatrace.report.costs.efficiency import TimeParts, time_parts
 from scalatrace.report.costs.rows import site_of
+from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number, short_site
 from scalatrace.trace.model.nodes import node_numbers
@@ -137,6 +138,7 @@ def causes_of(trace: Trace, ideal: IdealRun | None, summary: PageSummary) -> Wai
     who = f"{_who(late)}." if waits and late else ""
     serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
     why = who if serial is None else f"{_in_turn(serial, nranks)}."
+    text = _parts(summary, nranks, parts, EXTRAPOLATED in trace.meta)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     return WaitCauses(
         parts,
@@ -145,7 +147,7 @@ def causes_of(trace: Trace, ideal: IdealRun | None, summary: PageSummary) -> Wai
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
         ideal.followed,
         serial,
-        " ".join(filter(None, (_parts(summary, nranks, parts), why))),
+        " ".join(filter(None, (text, why))),
         why,
         who,
     )
@@ -220,8 +222,11 @@ def _in_turn(serial: SerialPart, nranks: int) -> str:
     )
 
 
-def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None) -> str:
-    """Return the run time and its parts in a sentence."""
+def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrapolated: bool) -> str:
+    """Return the run time and its parts in a sentence.
+
+    An extrapolated trace has no times of each rank: in the simulated run, all of them compute equally long.
+    """
     if summary.run_time_interval_ns is not None:
         time = " to ".join(map(coarse_duration, summary.run_time_interval_ns))
     else:
@@ -231,14 +236,17 @@ def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None) -> str:
     )
     whole_ns = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
     if summary.shared_cores:
-        text += ", which shared cores"
+        text += (
+            ", extrapolated from runs whose ranks shared cores" if is_extrapolated else ", which shared cores"
+        )
         if whole_ns and summary.comm_ns is not None:
             in_mpi = coarse_percent(summary.comm_ns / whole_ns)
             text += f": {in_mpi} of the time in MPI, waiting for cores included"
     if parts is None:
         return f"{text}."
     if summary.shared_cores:
-        text += ". With a core each and a network that takes no time"
+        equal = ", equal computation of all ranks" if is_extrapolated else ""
+        text += f". With a core each{equal} and a network that takes no time"
     texts = [f"{coarse_percent(parts.computing)} computing"]
     if nranks > 1:
         texts.append(f"{coarse_percent(parts.waiting)} waiting for other ranks")

@@ -1,44 +1,49 @@
-"""Where a program computes most: the computation between two MPI calls, by the call before it.
+"""Where a program computes most: the computation between two MPI calls, by the line where it begins.
 
-A trace knows computation as the time between a call and the next one. Ranks that go different ways after the
-same call share a row, so one piece of code that is followed by several calls is one row.
+Ranks that go different ways from there share a row, so one piece of code that is followed by several calls of
+a function is one row.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scalatrace.report.costs.computation import (
+    Place,
+    PlacedComputation,
     SiteCall,
-    computation_after,
     computation_of_nodes,
-    computation_place,
+    computations,
+    place_of,
 )
 from scalatrace.report.costs.rows import distinct_sites, site_of
+from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Computing", "computing_of"]
 
 MAX_NAMED, MAX_NEXT = 40, 4
-"""Pieces of computation that are named with callers, and calls that are listed after each."""
+"""Pieces of computation that are named with callers, and calls that are listed before and after each."""
 
 
 @dataclass(frozen=True)
 class Computing:
-    """The computation after a call.
+    """The computation that begins at one place.
 
     Attributes:
-        after: operation and call site of the call before it.
-        before: those of the next calls, those with most of the time first.
+        after: operation and call site of the calls before it, those with most of the time first.
+        more_after: further calls before it.
+        before: those of the next calls, likewise.
         more: further calls that come next.
         place: lines and called functions of the two calls in their innermost common function, or a text.
         compute_ns: time of all ranks.
-        nodes: numbers of the calls in the tree before which most of the computation is after this call.
+        nodes: numbers of the calls in the tree before which most of the computation begins at this place.
     """
 
-    after: tuple[str, str]
+    after: tuple[tuple[str, str], ...]
+    more_after: int
     before: tuple[tuple[str, str], ...]
     more: int
     place: str
@@ -52,26 +57,35 @@ def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, .
     Args:
         numbers: id of a node -> number in the tree.
     """
-    nodes: dict[SiteCall, list[int]] = defaultdict(list)
+    nodes: dict[Place, list[int]] = defaultdict(list)
     for leaf, before in computation_of_nodes(trace):
-        nodes[max(before, key=lambda first: before[first])].append(numbers[id(leaf)])
-    rows = sorted(computation_after(trace).items(), key=lambda row: -sum(row[1].values()))
-    sites = distinct_sites([after for after, _ in rows[:MAX_NAMED]])
-    sites += [site_of(after[1]) for after, _ in rows[MAX_NAMED:]]
-    return tuple(
-        _row(after, site, following, tuple(nodes[after]))
-        for (after, following), site in zip(rows, sites, strict=True)
-    )
+        last = trace.ops[leaf.op].name, trace.stack(leaf.signature)
+        times = defaultdict[Place, float](float)
+        for first, ns in before.items():
+            times[place_of(first, last)] += ns
+        nodes[max(times, key=lambda where: times[where])].append(numbers[id(leaf)])
+    rows = computations(trace)
+    sites = distinct_sites([row.longest[0] for row in rows[:MAX_NAMED]])
+    sites += [site_of(row.longest[0][1]) for row in rows[MAX_NAMED:]]
+    return tuple(_row(row, site, tuple(nodes[row.where])) for row, site in zip(rows, sites, strict=True))
 
 
-def _row(after: SiteCall, site: str, following: dict[SiteCall, float], nodes: tuple[int, ...]) -> Computing:
-    ordered = sorted(following, key=lambda call: -following[call])
-    before = tuple(dict.fromkeys((op, site_of(stack)) for op, stack in ordered))
+def _row(row: PlacedComputation, site: str, nodes: tuple[int, ...]) -> Computing:
+    """Return the row of a computation; `site`: of the call before it, for most of its time."""
+    after = _named_calls([first for first, _ in row.times_ns], {row.longest[0][1]: site})
+    before = _named_calls([last for _, last in row.times_ns], {})
     return Computing(
-        (after[0], site if after[1] else ""),
+        after[:MAX_NEXT],
+        max(0, len(after) - MAX_NEXT),
         before[:MAX_NEXT],
         max(0, len(before) - MAX_NEXT),
-        computation_place(after, ordered[0]),
-        sum(following.values()),
+        row.name,
+        row.total_ns,
         nodes,
     )
+
+
+def _named_calls(calls: Sequence[SiteCall], sites: Mapping[Stack, str]) -> tuple[tuple[str, str], ...]:
+    """Return operations and call sites, each once; `sites`: names of some stacks."""
+    names = ((op, (sites.get(stack) or site_of(stack)) if stack else "") for op, stack in calls)
+    return tuple(dict.fromkeys(names))
