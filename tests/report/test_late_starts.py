@@ -13,6 +13,8 @@ from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.report.costs.efficiency import Efficiency, times_of
 from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.page.gather import PageOptions, gather
+from scalatrace.report.page.page import page
+from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.trace.model.nodes import PredStats, Sequence
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import Vec
@@ -83,3 +85,19 @@ def test_the_page_names_the_late_start_first() -> None:
     entry = next(entry for entry in aggregates.advice if entry.kind == "late-start")
     assert entry.share == pytest.approx(140_000 * 3 / aggregates.basis.whole_ns)
     assert entry.node > 0
+
+
+def test_a_predicted_run_has_no_late_start_of_its_own() -> None:
+    """The sentence on the predicted run says that the late start is that of the recorded one."""
+    trace = started(140_000, [2, 2, -14, 2])
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
+    facts = {
+        "platform": "cluster", "calls": 40, "time_ns": 90_000.0, "last_rank": 3, "notes": {}, "tolerance": [],
+        "path": {"compute_ns": 80_000.0, "latency_ns": 10_000.0, "bytes_ns": 0.0, "overhead_ns": 0.0,
+                 "messages": 12},
+        "drawn": {"median_ns": 90_000.0, "low_ns": 80_000.0, "high_ns": 95_000.0, "runs": 20},
+    }  # fmt: skip
+    prediction = PagePrediction.of(facts, {"operation": [], "site": []}, {})
+    options = with_ideal_run(PageOptions(prediction=prediction), trace)
+    text = page([gather(trace, "a.st", options=options)])
+    assert "In the recorded run: Rank 2 makes its first communicating call" in text
