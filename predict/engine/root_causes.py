@@ -8,14 +8,13 @@ computation alone:
     rank 2   |recv................|        waits for c of rank 1, and before it for a of rank 0
 
 The direct cause of the wait of rank 2 is rank 1, which sends. Its root causes are the pieces of computation
-on the way back: as much of each as lies within the wait. Boehme et al. (2016), "Identifying the Root Causes
-of Wait States in Large-Scale Parallel Applications", call them delays, and divide waits between them.
+on the way back that rank 2 itself does not have, or has shorter (`delays`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from heapq import nlargest
 
 import numpy as np
@@ -24,8 +23,9 @@ from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, ScalatraceError
 from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.predict.engine.call_log import CallLog
+from scalatrace.predict.engine.delays import Computation, Place, WayPiece, delays, since_common_point
 from scalatrace.predict.engine.serial_work import PathPiece, serial_work
-from scalatrace.predict.engine.simulate import Simulation, Simulator
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.nodes import node_numbers
@@ -43,6 +43,8 @@ MAX_PAIRS = 64
 """Pairs of ranks that are kept."""
 MAX_STEPS = 1_500_000
 """Pieces on the ways back, in all; the longest waits are followed first."""
+MIN_STEPS = 64
+"""Pieces of a wait that are compared at least, while there are any left."""
 
 _NS = 1e-3
 
@@ -60,15 +62,25 @@ def run_ideally(trace: Trace) -> IdealRun:
         result = _simulate(simulator)
         return IdealRun(result.time_ns, _waiting_ns(result))
     log = CallLog(trace, simulator.program, [(rank, 0) for rank in range(trace.nprocs)], causes=True)
-    result = simulator.run(IDEAL, call_log=log)
+    result = simulator.run(IDEAL, SimulateOptions(uneven=True), call_log=log)
     waiting = _waiting_ns(result)
     ways = _WaysBack(trace, log, result.last_rank)
     numbers = node_numbers(trace.nodes)
+    call_of = [
+        None if node.event is None else (node.event.op, node.event.signature)
+        for node in simulator.program.nodes
+    ]
+    call_of.append(None)  # of -1: the start of a rank
+
+    def place_of(computation: Computation) -> Place:
+        _, after, node = computation
+        return call_of[after], call_of[node]
+
     number_of = [numbers.get(id(node.event), 0) for node in simulator.program.nodes]
     number_of.append(0)  # of -1: the start of a rank
-    waits_of: dict[_Computation, dict[int, int]] = {}  # rank and nodes -> rank that waits -> ps
-    pairs: dict[tuple[int, int], int] = {}
-    for waiter, computation, ps in ways.follow():
+    waits_of: dict[Computation, dict[int, float]] = {}  # rank and nodes -> rank that waits -> ps
+    pairs: dict[tuple[int, int], float] = {}
+    for waiter, computation, ps in ways.follow(place_of):
         waits = waits_of.setdefault(computation, {})
         waits[waiter] = waits.get(waiter, 0) + ps
         pairs[waiter, computation[0]] = pairs.get((waiter, computation[0]), 0) + ps
@@ -126,7 +138,7 @@ def _simulate(simulator: Simulator) -> Simulation:
         return exceeded
 
     try:
-        return simulator.run(IDEAL, progress=progress)
+        return simulator.run(IDEAL, SimulateOptions(uneven=True), progress=progress)
     except ScalatraceError:
         if exceeded:
             raise LimitError(f"more than {MAX_SIMULATED:,} calls to simulate one by one") from None
@@ -136,10 +148,6 @@ def _simulate(simulator: Simulator) -> Simulation:
 def _waiting_ns(result: Simulation) -> tuple[float, ...]:
     waiting_ps = result.by_rank[:, 2] + result.time_ps - result.clocks[:, 0]
     return tuple((waiting_ps * _NS).tolist())
-
-
-_Computation = tuple[int, int, int]
-"""Rank, and the nodes of the calls after and before which it computes; -1: the start of the rank."""
 
 
 class _WaysBack:
@@ -163,25 +171,27 @@ class _WaysBack:
             if begins[-1] < end:
                 causes[-1], origins[-1], causes_at[-1] = last_rank, last, end
 
-    def follow(self) -> Iterator[tuple[int, _Computation, int]]:
+    def follow(self, place_of: Callable[[Computation], Place]) -> Iterator[tuple[int, Computation, float]]:
         """Yield the rank that waits, the computation that it waits for, and how long."""
         left = MAX_STEPS
-        for _, rank, call in sorted(self._waits(), reverse=True):
-            since = self._times[rank][0][call]
+        waits = sorted(self._waits(), reverse=True)
+        for i, (_, rank, call) in enumerate(waits):
             _, causes, origins, causes_at = self._causes[rank]
-            for begin, end, computation in self._way_back(
-                causes[call], origins[call], causes_at[call], since
-            ):
-                left -= 1
-                if end > begin:
-                    yield rank, computation, end - begin
+            late, own = since_common_point(
+                self._way_back(causes[call], origins[call], causes_at[call]),
+                self._way_back(rank, call, self._times[rank][0][call]),
+                max(MIN_STEPS, left // (len(waits) - i)),
+            )
+            left -= len(late) + len(own)
+            for computation, ps in delays(late, own, place_of).items():
+                yield rank, computation, ps
             if left <= 0:
                 return
 
-    def longest_path(self, last_rank: int) -> list[tuple[int, int, _Computation]]:
-        """Return beginning, end and computation of each piece of the way from the start to the end."""
+    def longest_path(self, last_rank: int) -> list[WayPiece]:
+        """Return the pieces of the way from the start to the end."""
         call = len(self._times[last_rank][0]) - 1
-        return list(self._way_back(last_rank, call, self._times[last_rank][1][call], 0))[::-1]
+        return list(self._way_back(last_rank, call, self._times[last_rank][1][call]))[::-1]
 
     def _waits(self) -> Iterator[tuple[int, int, int]]:
         """Yield duration, rank and number of each call that waits for another rank."""
@@ -191,21 +201,19 @@ class _WaysBack:
                 if cause >= 0 and cause != rank and ends[call] > begins[call]:
                     yield ends[call] - begins[call], rank, call
 
-    def _way_back(
-        self, rank: int, call: int, until: int, since: int
-    ) -> Iterator[tuple[int, int, _Computation]]:
-        """Go back from a point in a call of a rank; yield beginning, end and computation of each piece.
+    def _way_back(self, rank: int, call: int, until: int) -> Iterator[WayPiece]:
+        """Go back from a point in a call of a rank to the start of the run; yield pieces, the newest first.
 
         Pieces may be empty.
         """
-        while until > since and call >= 0:
+        while call >= 0:
             begins, ends = self._times[rank]
             nodes, causes, origins, causes_at = self._causes[rank]
             # A call sends before it waits, so the way came into this rank in an earlier call.
             start = ends[call - 1] if call else 0
-            yield max(start, since), until, (rank, nodes[call - 1] if call else -1, nodes[call])
+            yield WayPiece(start, until, (rank, nodes[call - 1] if call else -1, nodes[call]))
             call, until = call - 1, start
             if call >= 0 and causes[call] >= 0:
                 after = max(causes_at[call], begins[call])
-                yield max(after, since), until, (rank, nodes[call], nodes[call])
+                yield WayPiece(after, until, (rank, nodes[call], nodes[call]))
                 rank, call, until = causes[call], origins[call], causes_at[call]

@@ -62,6 +62,9 @@ class SimulationThreadsError(ScalatraceError):
 class SimulateOptions:
     """How computation times are taken from the trace.
 
+    The total of each rank is that of the trace. A factor on the means of all its calls gives it, or with
+    `uneven` a part of what each computation can be longer or shorter on one rank than the mean.
+
     Attributes:
         compute_scale: factor on all of them, besides the platform's; on kernels with a model only this one.
         drawn: draw each from its histogram, instead of the mean.
@@ -71,6 +74,8 @@ class SimulateOptions:
         network: how messages share links: "none", not; "loads", by the bytes on each link of the messages
             that are under way together; "flows", by max-min fair flows over time; "": loads where the nodes
             of the platform share links.
+        uneven: a rank has what it has more or less than the mean where the samples of all ranks differ; not
+            with `drawn`.
     """
 
     compute_scale: float = 1.0
@@ -79,6 +84,7 @@ class SimulateOptions:
     slowness: NDArray[np.float32] | None = None
     noise: NDArray[np.float32] | None = None
     network: str = ""
+    uneven: bool = False
 
     def network_of(self, platform: Platform) -> str:
         """Return how messages share links on a platform."""
@@ -225,17 +231,54 @@ class Simulator:
         if options.drawn and load is not None:
             sums = self._recorded_compute(platform, options, load, progress, steady)
             load = np.where(sums > 0, load * self._totals / np.maximum(sums, 1), load)
+        uneven = None
+        if options.uneven and load is not None and not options.drawn:
+            load, uneven = self._uneven_load(load, platform, options, progress, steady)
         return self._run(
-            platform, options, load, progress, path, steady, count_links=count_links, call_log=call_log
+            platform,
+            options,
+            load,
+            progress,
+            path,
+            steady,
+            count_links=count_links,
+            call_log=call_log,
+            uneven=uneven,
         )
 
+    def _uneven_load(
+        self,
+        load: NDArray[np.float64],
+        platform: Platform,
+        options: SimulateOptions,
+        progress: Progress | None,
+        steady: bool,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return [nranks] what is left of the factors, and the part of what each rank can have more or less.
+
+        The part is negative for less. It is at most all of it; the factor has what lies beyond.
+        """
+        ones = np.ones(len(load))
+        means = self._recorded_compute(platform, options, None, progress, steady)
+        longest = self._recorded_compute(platform, options, ones, progress, steady, uneven=ones)
+        shortest = self._recorded_compute(platform, options, ones, progress, steady, uneven=-ones)
+        ends = np.where(load > 1, longest, shortest) / np.maximum(means, 1) - 1  # means of the extremes
+        part = np.where(ends != 0, np.clip((load - 1) / np.where(ends != 0, ends, 1), 0, 1), 0)
+        return load - part * ends, np.where(load > 1, part, -part)
+
     def _recorded_compute(
-        self, platform: Platform, options: SimulateOptions, load: Any, progress: Progress | None, steady: bool
+        self,
+        platform: Platform,
+        options: SimulateOptions,
+        load: Any,
+        progress: Progress | None,
+        steady: bool,
+        uneven: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """Return each rank's recorded computation, [nranks] in ps; drawn: what its draws add up to."""
         plain = SimulateOptions(drawn=options.drawn, seed=options.seed, network="none")
         unscaled = replace(platform, compute_scale=1.0)
-        result = self._run(unscaled, plain, load, progress, False, steady, kernels=False)
+        result = self._run(unscaled, plain, load, progress, False, steady, kernels=False, uneven=uneven)
         return result.by_rank[:, 0].astype(float)
 
     def _run(
@@ -249,6 +292,7 @@ class Simulator:
         kernels: bool = True,
         count_links: bool = False,
         call_log: CallLog | None = None,
+        uneven: NDArray[np.float64] | None = None,
     ) -> Simulation:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
@@ -260,10 +304,13 @@ class Simulator:
         platform_arrays = PlatformArrays(platform, topology, network == "flows", noise_seed)
         link_use = LinkUse(links, topology) if count_links and links and topology else None
         loads = self._link_loads(platform, links, platform_arrays, link_use)
-        struct = self.program.struct(loads, options.drawn, self._spread)
+        struct = self.program.struct(loads, options.drawn, self._spread, uneven is not None)
         needs_calls = path or options.drawn or network == "flows" or call_log is not None
         struct.steady = steady and not needs_calls
         struct.load = pointer(factors, ctypes.c_double)
+        parts = None if uneven is None else np.ascontiguousarray(uneven * scale)
+        if parts is not None:
+            struct.uneven = pointer(parts, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1
         struct.kernel_scale = options.compute_scale if kernels else -1.0
         if options.slowness is not None:

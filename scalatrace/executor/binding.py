@@ -86,7 +86,14 @@ class EngineField(ctypes.Structure):
 class EngineTimes(ctypes.Structure):
     """struct st_sim_times."""
 
-    _fields_ = (("pred", c_int32), ("nbins", c_int32), ("mean_ps", c_int64), ("bins", _DOUBLE))
+    _fields_ = (
+        ("pred", c_int32),
+        ("nbins", c_int32),
+        ("mean_ps", c_int64),
+        ("bins", _DOUBLE),
+        ("more", c_double),
+        ("less", c_double),
+    )
 
 
 _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn", "object")
@@ -250,6 +257,7 @@ class EngineProgram(ctypes.Structure):
         ("array_offsets", _INT64),
         ("array_values", _INT64),
         ("load", _DOUBLE),
+        ("uneven", _DOUBLE),
         ("seed", c_uint64),
         ("drawn", c_int32),
         ("steady", c_int32),

@@ -20,6 +20,7 @@ from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.largest_part import excess_of_part
 
 __all__ = ["PrecedingCallTimes", "TooLongCallError", "load_factors", "picoseconds"]
 
@@ -56,6 +57,7 @@ class PrecedingCallTimes:
         self._compute, self._inside = trace.stat_index.get(COMPUTE), trace.stat_index.get(COMM)
         self._polls = trace.stat_index.get("polls")
         self._without_bins: list[tuple[ctypes.Array[binding.EngineTimes], list[Histogram]]] = []
+        self._without_excess: list[tuple[ctypes.Array[binding.EngineTimes], Event, list[Histogram]]] = []
         self._bins: list[object] = []  # that structures point to
 
     def before(self, event: Event) -> ctypes.Array[binding.EngineTimes] | None:
@@ -76,7 +78,9 @@ class PrecedingCallTimes:
                 for pred, h in after_pred
             )
         )
-        self._without_bins.append((times, [histogram for _, histogram in after_pred]))
+        histograms = [histogram for _, histogram in after_pred]
+        self._without_bins.append((times, histograms))
+        self._without_excess.append((times, event, histograms))
         self.compute_ps += sum(histogram.total for _, histogram in after_pred) * self._ps
         return times
 
@@ -100,6 +104,14 @@ class PrecedingCallTimes:
                 self._bins.append(rows)
                 times.nbins, times.bins = len(bins), pointer(rows, ctypes.c_double)
         self._without_bins.clear()
+
+    def add_excess(self) -> None:
+        """Add to all structures made so far what one rank can have more and less than the mean."""
+        for call_times, event, histograms in self._without_excess:
+            share = 1 / max(len(self._trace.participants(event)), 1)
+            for times, histogram in zip(call_times, histograms, strict=True):
+                times.more, times.less = excess_of_part(histogram, share)
+        self._without_excess.clear()
 
     def inside(self, event: Event) -> int:
         """Return the mean time of an event's calls in picoseconds, as recorded."""

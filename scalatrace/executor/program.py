@@ -114,6 +114,7 @@ class LoweredProgram:
         link_loads: Sequence[NDArray[np.float32] | None] | None = None,
         drawn: bool = False,
         spread: float = 0.0,
+        uneven: bool = False,
     ) -> binding.EngineProgram:
         """Return the C structure without loads. It is valid while this object and the link loads live.
 
@@ -121,7 +122,10 @@ class LoweredProgram:
             link_loads: of each node, [executions, nranks] least time per byte of its messages (ps), or None.
             drawn: computation times are drawn from their histograms.
             spread: of the ranks' loads, the same in all calls.
+            uneven: computation times have what one rank can have more and less than the mean.
         """
+        if uneven:
+            self._times.add_excess()
         if drawn:
             self._times.add_bins(spread)
         for node, table in zip(self._c_nodes, link_loads or [None] * len(self.nodes), strict=False):

@@ -267,7 +267,12 @@ int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
             const double bin = of_execution(program_.seed, static_cast<size_t>(rank.node), execution);
             ps = drawn(times, bin, unit(draw));
         }
-        if (program_.load) ps *= program_.load[home(r)];
+        double load = program_.load ? program_.load[home(r)] : 1.0;
+        if (program_.uneven) {
+            const double part = program_.uneven[home(r)];
+            load += part * (part > 0 ? times.more : times.less);
+        }
+        ps *= load;
         if (program_.slowness) ps *= static_cast<double>(program_.slowness[r]);
         return std::max<int64_t>(rounded(ps), 0);
     }

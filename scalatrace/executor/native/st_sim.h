@@ -111,6 +111,7 @@ struct st_sim_times {
     int32_t nbins; /* 0: only the mean */
     int64_t mean_ps;
     const double *bins; /* [nbins][4]: cumulated share of samples, minimum, mean, maximum (ps) */
+    double more, less;  /* what a rank may have beyond the mean and below it, over the mean */
 };
 
 struct st_sim_node {
@@ -227,8 +228,9 @@ struct st_sim_program {
     const struct st_sim_family *families;
     const int64_t *array_offsets; /* [narrays + 1] */
     const int64_t *array_values;
-    const double *load; /* [nranks] factor on computation, or NULL */
-    uint64_t seed;      /* of drawn times */
+    const double *load;   /* [nranks] factor on computation, or NULL */
+    const double *uneven; /* [nranks] part of `more`, or negative of `less`, that is added to the load, or NULL */
+    uint64_t seed;        /* of drawn times */
     int32_t drawn;
     int32_t steady;        /* look for steady loops; not with drawn times, nor when paths are followed */
     const float *slowness; /* [nranks] further factor on computation, or NULL */

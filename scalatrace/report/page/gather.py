@@ -130,7 +130,7 @@ def gather(
         else choose_ranks(trace, messages, grid, lambda: times)
     )
     computing = computing_of(trace, numbers)
-    causes = causes_of(trace, options.ideal, summary)
+    causes = causes_of(trace, options.ideal, summary, times.by_rank)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,

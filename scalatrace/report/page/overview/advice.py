@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
+from scalatrace.report.costs.late_starts import LateStart
 from scalatrace.report.page.histograms import MessageSizeBins
 from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
@@ -51,7 +52,7 @@ class Advice:
 
     Attributes:
         kind: "shared-cores", "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
-            "computation", "serialisation" or "nothing".
+            "computation", "serialisation", "late-start" or "nothing".
         share: of the run time, between 0 and 1.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
@@ -81,10 +82,12 @@ def advice_of(
         causes: why ranks wait; None: not known.
     """
     entries: list[Advice] = []
-    late_ranks = () if causes is None else causes.late
+    late_ranks = () if causes is None else causes.named or causes.late[:MAX_NAMED]
     if causes is not None and causes.serial is not None and basis.whole_ns:
-        entries.append(_serialisation(causes.serial, summary.nprocs, basis.whole_ns / basis.nranks))
+        entries.append(_serialisation(causes.serial, summary.nprocs))
     calls = list(leaves(tree.root))
+    if causes is not None and causes.starts and basis.whole_ns and not basis.simulated:
+        entries.append(_late_start(causes.starts, summary.nprocs, basis))
     if basis.whole_ns:
         late = tuple(_late(summary, basis, computing, prediction, late_ranks))
         for name, kind in KINDS.items():
@@ -172,7 +175,25 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
     yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers)
 
 
-def _serialisation(serial: SerialPart, nranks: int, run_ns: float) -> Advice:
+def _late_start(starts: Sequence[LateStart], nranks: int, basis: TimeBasis) -> Advice:
+    latest = starts[0]
+    waits_ns = nranks * latest.late_ns - sum(start.late_ns for start in starts)
+    ranks = ", ".join(number(start.rank) for start in starts)
+    late = coarse_duration(latest.late_ns)
+    text = (
+        f"Rank {number(latest.rank)} makes its first communicating call {late} later than the others, "
+        "which wait for it. Start-up itself is left out of all times, but not this waiting."
+    )
+    numbers = (
+        ("possible saving, at most", _per_rank(waits_ns, basis, is_sum=False)),
+        ("late ranks", ranks),
+        ("longer start-up", late),
+    )
+    share = waits_ns / basis.whole_ns
+    return Advice("late-start", "Late start of a rank", text, share, numbers, latest.node)
+
+
+def _serialisation(serial: SerialPart, nranks: int) -> Advice:
     text = (
         "Also on a network that takes no time, most ranks would wait while a few compute and hand over to "
         "each other. Work that does not need the result of the rank before could run at the same time."
@@ -184,9 +205,7 @@ def _serialisation(serial: SerialPart, nranks: int, run_ns: float) -> Advice:
         ("mostly", serial.place),
         ("in turn, for example", f"ranks {serial.ranks}"),
     )
-    return Advice(
-        "serialisation", "Ranks run one after another", text, serial.lost_ns / run_ns, numbers, serial.node
-    )
+    return Advice("serialisation", "Ranks run one after another", text, serial.saving, numbers, serial.node)
 
 
 def _mean_waiting(
@@ -224,7 +243,7 @@ def _late(
     """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
     if not basis.simulated or prediction is None:
         if late_ranks:
-            named = ", ".join(number(late.rank) for late in late_ranks[:MAX_NAMED])
+            named = ", ".join(number(late.rank) for late in late_ranks)
             yield "others wait most for", f"{'rank' if len(late_ranks) == 1 else 'ranks'} {named}"
         else:
             yield from _who(summary)

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.report.costs.computation import FROM_START, UNKNOWN, SiteCall, computation_place
-from scalatrace.report.costs.efficiency import TimeParts, time_parts
+from scalatrace.report.costs.efficiency import Efficiency, TimeParts, time_parts
+from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.page.overview.summary import PageSummary
@@ -78,16 +79,16 @@ class SerialPart:
     """The part of the run time in which ranks run one after another.
 
     Attributes:
-        share: of the run time, as `WaitCauses.parts`.
+        saving: part of the run time, as `WaitCauses.parts`, that ranks at once would save.
         time_ns: of the run.
-        lost_ns: what it takes longer than if all ranks computed at once.
+        lost_ns: time of the saving.
         mean_ranks: ranks that compute at a time.
         place: function and lines of most of the computation, as `computation_place`.
         node: number in the tree of the call before which it is.
         ranks: an example of ranks that take turns, in their order, as text.
     """
 
-    share: float
+    saving: float
     time_ns: float
     lost_ns: float
     mean_ranks: float
@@ -109,6 +110,8 @@ class WaitCauses:
         serial: ranks that run one after another; None: they do so for less than MIN_SERIAL of the time.
         sentence: the result; `why` is its last part, on the reason of the waiting, or "".
         who: names the ranks that others wait for; "": there is little waiting, or these are not known.
+        named: the ranks that cause most of the waiting; (): it is spread.
+        starts: ranks that make their first communicating call late, the latest first.
     """
 
     parts: TimeParts | None
@@ -120,12 +123,22 @@ class WaitCauses:
     sentence: str
     why: str
     who: str
+    named: tuple[LateRank, ...]
+    starts: tuple[LateStart, ...]
 
 
-def causes_of(trace: Trace, ideal: IdealRun | None, summary: PageSummary) -> WaitCauses | None:
-    """Return why the ranks of a trace wait; None: no time was measured, or the run was not simulated."""
+def causes_of(
+    trace: Trace, ideal: IdealRun | None, summary: PageSummary, times: Efficiency | None = None
+) -> WaitCauses | None:
+    """Return why the ranks of a trace wait; None: no time was measured, or the run was not simulated.
+
+    Args:
+        times: of each rank; None: not known.
+    """
     if ideal is None or not summary.run_time_ns or summary.compute_ns is None or thread_count(trace.meta) > 1:
         return None
+    starts = late_starts(trace, times)
+    ideal = with_late_starts(ideal, starts)
     nranks, shared_cores = len(trace.ranks), bool(summary.shared_cores)
     most_ns = max((each.compute_ns[2] for each in summary.ranks), default=None)
     parts = time_parts(summary.run_time_ns, summary.compute_ns / nranks, most_ns, ideal.time_ns, shared_cores)
@@ -135,9 +148,11 @@ def causes_of(trace: Trace, ideal: IdealRun | None, summary: PageSummary) -> Wai
     for row in ideal.causes:
         caused[row.rank] = caused.get(row.rank, 0.0) + row.waiting_ns
     waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
-    who = f"{_who(late)}." if waits and late else ""
+    who = f"{_who(late, starts)}." if waits and late else ""
     serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
-    why = who if serial is None else f"{_in_turn(serial, nranks)}."
+    named = _named(late)
+    caused_part = sum(each.share for each in named) * parts.waiting if parts and who else 0.0
+    why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
     text = _parts(summary, nranks, parts, EXTRAPOLATED in trace.meta)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     return WaitCauses(
@@ -150,6 +165,8 @@ def causes_of(trace: Trace, ideal: IdealRun | None, summary: PageSummary) -> Wai
         " ".join(filter(None, (text, why))),
         why,
         who,
+        named if who else (),
+        starts,
     )
 
 
@@ -210,13 +227,14 @@ def _serial_part(ideal: IdealRun, parts: TimeParts, nranks: int, name: _Namer) -
     shown = ", ".join(number(rank) for rank in serial.ranks[:MAX_IN_TURN])
     ranks = f"{shown}, …" if len(serial.ranks) > MAX_IN_TURN else shown
     lost_ns = serial.time_ns * (1 - serial.mean_ranks / nranks)
-    return SerialPart(share, serial.time_ns, lost_ns, serial.mean_ranks, name(after, node), node, ranks)
+    saving = share * lost_ns / serial.time_ns
+    return SerialPart(saving, serial.time_ns, lost_ns, serial.mean_ranks, name(after, node), node, ranks)
 
 
 def _in_turn(serial: SerialPart, nranks: int) -> str:
     """Say that ranks run one after another, how long, and where."""
     return (
-        f"Ranks run one after another for {coarse_percent(serial.share)} of the time: there, "
+        f"Ranks run one after another, which costs up to {coarse_percent(serial.saving)} of the time: there, "
         f"{coarse(serial.mean_ranks):g} of {number(nranks)} ranks compute at once, mostly {serial.place}; "
         f"for example ranks {serial.ranks} in turn"
     )
@@ -255,17 +273,27 @@ def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrap
     return f"{text}: {', '.join(texts)}."
 
 
-def _who(late: Sequence[LateRank]) -> str:
+def _named(late: Sequence[LateRank]) -> tuple[LateRank, ...]:
+    """Return the ranks that cause most of the waiting; (): more than MAX_NAMED do."""
+    for count in range(1, MAX_NAMED + 1):
+        if sum(each.share for each in late[:count]) >= MIN_NAMED_SHARE:
+            return tuple(late[:count])
+    return ()
+
+
+def _who(late: Sequence[LateRank], starts: Sequence[LateStart]) -> str:
     """Name the ranks that cause most waiting, with the largest computation."""
-    named: list[LateRank] = []
-    for rank in late[:MAX_NAMED]:
-        named.append(rank)
-        if sum(each.share for each in named) >= MIN_NAMED_SHARE:
-            break
+    named = _named(late)
     share = sum(each.share for each in named)
+    if starts and late[0].rank == starts[0].rank and late[0].places[0].node == starts[0].node:
+        late_by, of_waiting = coarse_duration(starts[0].late_ns), coarse_percent(late[0].places[0].share)
+        return (
+            f"Rank {number(starts[0].rank)} makes its first communicating call {late_by} later than the "
+            f"others, which wait for it ({of_waiting} of the waiting)"
+        )
     first = f"rank {number(late[0].rank)}"
     where = f"its computation {late[0].places[0].place}"
-    if share < MIN_NAMED_SHARE:
+    if not named:
         return f"The waiting is spread; {first} causes {coarse_percent(late[0].share)} of it: {where}"
     if len(named) == 1:
         return f"Ranks wait mostly for {first} ({coarse_percent(share)} of the waiting): {where}"
