@@ -155,6 +155,14 @@ def _campaign_rows(args: argparse.Namespace) -> Iterator[Row]:
 
 STUDIES = (
     Study(
+        "regress",
+        "the test of `scalatrace regress`: false alarms, and detection of a slower call site",
+        "docs/guide/regress.md",
+        _tables,
+        {"trials": 200},
+        {"trials": 10},
+    ),
+    Study(
         "regress-campaigns",
         "calibrations until `regress` reports a core that got 3 % slower",
         "docs/evaluation.md",
@@ -167,14 +175,6 @@ STUDIES = (
             ("", "Drawn, not measured. Rows without a slowdown show false alarms."),
         ),
         {"trials": 200, "history": 30},
-        {"trials": 10},
-    ),
-    Study(
-        "regress",
-        "the test of `scalatrace regress`: false alarms, and detection of a slower call site",
-        "docs/guide/regress.md",
-        _tables,
-        {"trials": 200},
         {"trials": 10},
     ),
 )
