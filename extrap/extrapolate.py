@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from keyword import iskeyword
 from typing import TYPE_CHECKING
 
@@ -355,12 +356,10 @@ def model_of(
                 raise InputError(f"{error}{smaller}") from None
             raise
     foldings = foldings_of(ordered)
-    by_size: list[_Sized | None] = []
 
+    @cache
     def with_problem_size() -> _Sized | None:
-        if not by_size:
-            by_size.append(_with_problem_size(ordered, runs, workers, foldings))
-        return by_size[0]
+        return _with_problem_size(ordered, runs, workers, foldings)
 
     def explain() -> SymbolicTrace | None:
         return sized[0] if (sized := with_problem_size()) else None
@@ -382,8 +381,8 @@ def model_of(
                     error.step = step if step and (on_a_line or _follow_rules(ordered[1:], workers)) else None
                 raise
         else:
-            sized = next(iter(by_size), None)
-            if sized is None and divides_numbers(model):
+            sized = None
+            if FOUND_SIZE in model.meta or divides_numbers(model):
                 sized = with_problem_size()
                 if sized is None and case.grid is not None and not is_determined(case, model):
                     sized = _with_argument(ordered, case, workers, foldings)
@@ -423,10 +422,7 @@ def _with_argument(traces: Sequence[Trace], case: Case, workers: int, foldings: 
 
 
 def _with_problem_size(
-    traces: Sequence[Trace],
-    runs: Sequence[Run],
-    workers: int,
-    foldings: Foldings,
+    traces: Sequence[Trace], runs: Sequence[Run], workers: int, foldings: Foldings
 ) -> _Sized | None:
     """Return the symbolic trace with a size of the problem, found in the values, as a parameter.
 

@@ -287,19 +287,21 @@ class Fitter:
             TreeAlignment.STAGED: self._by_stages,
             TreeAlignment.SHARED_PARTS: self._with_shared_parts,
         }
-        try:
-            if only in (TreeAlignment.MARKED, TreeAlignment.STAGED):
-                raise NoFormulaError(f"no formulas were found for nodes that are aligned as {only}")
-            rules, self.alignment = self.aligned_rules(), TreeAlignment.RECORDED
-        except ExtrapolationError as error:
-            if isinstance(error, PollingError):
+        unruled: ExtrapolationError = NoFormulaError(f"no formulas were found for nodes aligned as {only}")
+        if only not in (TreeAlignment.MARKED, TreeAlignment.STAGED):
+            try:
+                rules, self.alignment = self.aligned_rules(), TreeAlignment.RECORDED
+            except PollingError:
                 raise
-            for alignment, alternative in alternatives.items():
-                if only in ("", alignment) and (found := alternative()) is not None:
-                    self.alignment = alignment
-                    return found
-            raise
-        return rules
+            except ExtrapolationError as error:
+                unruled = error
+            else:
+                return rules
+        for alignment, alternative in alternatives.items():
+            if only in ("", alignment) and (found := alternative()) is not None:
+                self.alignment = alignment
+                return found
+        raise unruled
 
     def aligned_rules(self) -> tuple[Rule, ...]:
         """Return the rules of the nodes of `alignments`. Raises the first ExtrapolationError."""
