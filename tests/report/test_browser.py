@@ -36,6 +36,7 @@ from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, late, times
 from support.lowered import on
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
+from support.small_messages import exchange, measured
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
 
@@ -87,6 +88,21 @@ def test_pages_open(view_of: View, tmp_path: Path, trace: Callable[[], Trace], d
 @pytest.mark.parametrize("name", sorted(recorded()))
 def test_pages_of_recorded_traces(view_of: View, tmp_path: Path, name: str) -> None:
     with view_of(made(tmp_path, recorded()[name])) as view:
+        clean(view)
+
+
+def test_many_small_messages_are_the_first_sentence(view_of: View, tmp_path: Path) -> None:
+    """Shared cores are a note with the bar, and no advice."""
+    trace = measured(exchange(500))
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
+    with view_of(made(tmp_path, trace)) as view:
+        sentence = "67 % of the time goes to 500 messages of 8 B per rank and iteration at a.py:7."
+        assert view.text("#summary .headline") == sentence
+        assert view.text("#advice .advice li").startswith("Many small messages 67 %")
+        assert view.page.get_by_text("4 ranks shared 2 cores of a host").count() == 1
+        assert view.page.locator("#summary .shared-cores").count() == 1
+        view.page.locator("#advice .advice li").first.get_by_role("button").click()
+        assert "Send" in view.text("#program .row:focus")
         clean(view)
 
 

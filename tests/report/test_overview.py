@@ -16,9 +16,8 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Node, Sequence, node_numbers
+from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm
@@ -103,32 +102,11 @@ def test_every_entry_has_what_it_can_save() -> None:
                 assert not savings[0].startswith("0 ns")
 
 
-def test_calls_that_send_small_messages_often_are_named_where_ranks_wait() -> None:
-    """Each call takes as long as the shortest one, or much longer: its own cost is not known."""
-    for many, is_named in ((100, True), (2, False)):
-        b = Builder(2)
-        small = b.event("Send", at=("a.py:1:f",), dest=1, **GIVEN)
-        large = b.event("Send", at=("a.py:2:f",), dest=1, **{**GIVEN, "count": 4000})
-        trace = timed(b.of(b.loop(10, b.loop(many, small), large)))
-        waiting = Histogram(8, 0, 9000, 3000, 0, ())
-        trace.nodes = [with_times(node, waiting) for node in trace.nodes]
-        kinds = [entry.kind for entry in gather(trace, "small").advice]
-        assert ("small-messages" in kinds) is is_named
-
-
-def with_times(node: Node, inside: Histogram) -> Node:
-    if isinstance(node, Sequence):
-        return replace(node, nodes=tuple(with_times(child, inside) for child in node.nodes))
-    stats = tuple(replace(stat, histograms=(stat.histograms[0], inside)) for stat in node.stats)
-    return replace(node, stats=stats)
-
-
-def test_without_times_no_saving_is_known() -> None:
+def test_without_times_no_cost_is_known() -> None:
     b = Builder(2)
     call = b.event("Send", at=("a.py:1:f",), dest=0, **GIVEN)
-    (entry,) = gather(b.of(call), "no times").advice
-    assert entry.kind == "small-messages"
-    assert not any(name.startswith("possible saving") for name, _ in entry.numbers)
+    (entry,) = gather(b.of(b.loop(100, call)), "no times").advice
+    assert (entry.kind, entry.title) == ("nothing", "The trace has no times")
 
 
 def test_where_the_program_computes() -> None:

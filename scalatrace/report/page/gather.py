@@ -14,10 +14,11 @@ from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
-from scalatrace.report.page.overview.advice import Advice, advice_of
+from scalatrace.report.page.overview.advice import Advice, advice_of, is_result
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.partners import message_partners
+from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
@@ -72,6 +73,7 @@ class TraceAggregates:
 
     Attributes:
         kind: "recorded" or "extrapolated".
+        small: small messages that are the result; None: they are not.
         notes: parts that could not be computed, and why.
     """
 
@@ -81,6 +83,7 @@ class TraceAggregates:
     basis: TimeBasis
     advice: tuple[Advice, ...]
     causes: WaitCauses | None
+    small: SmallMessages | None
     waits: tuple[WaitRow, ...]
     computing: tuple[Computing, ...]
     tree: PageTree
@@ -131,14 +134,17 @@ def gather(
     )
     computing = computing_of(trace, numbers)
     causes = causes_of(trace, options.ideal, summary, times.by_rank)
+    small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
+    advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
         "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
         summary,
         basis,
-        advice_of(summary, tree, sizes, basis, computing, prediction, causes),
+        advice,
         causes,
+        small if small is not None and is_result(small, advice) else None,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,

@@ -42,7 +42,7 @@ STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"
 FOLDER = "assets"
 
-IN_HTML = ("summary", "basis", "advice", "waits", "computing", "notes", "provenance")
+IN_HTML = ("summary", "basis", "advice", "small", "waits", "computing", "notes", "provenance")
 """Parts that the template writes, so that the page has them without scripts; some the scripts need, too."""
 
 

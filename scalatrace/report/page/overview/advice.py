@@ -9,22 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.costs.late_starts import LateStart
-from scalatrace.report.page.histograms import MessageSizeBins
 from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.partners import AwaitedPartner
+from scalatrace.report.page.overview.small_messages import SmallMessages
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.page.overview.waits import TimeBasis, waiting
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.style import coarse, coarse_duration, duration, nbytes, number
+from scalatrace.report.style import coarse, coarse_duration, duration, number
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["Advice", "advice_of"]
+__all__ = ["Advice", "advice_of", "is_result"]
 
 MIN_SHARE = 0.02
 """Part of the run time from which on something is worth a look."""
@@ -35,12 +34,11 @@ MIN_COMPUTING = 0.1
 LASTING = 0.5
 """Part of the waiting from which on it does not come from single long computations."""
 
-SMALL_BYTES = 1024
-SMALL_PART = 2
-"""One in so many messages below SMALL_BYTES is enough to name them."""
+MOST = 0.5
+"""Part of the time in calls from which on it is the cost of small messages, and no waiting for late ranks."""
 
-OFTEN = 8
-"""A call with so many times the calls of any other sends often; where ranks wait, its cost is not known."""
+MIN_MAIN = 0.1
+"""Part of the run time from which on small messages are the result of the page."""
 
 GOOD_BALANCE = 0.9
 MAX_NAMED = 3
@@ -51,7 +49,7 @@ class Advice:
     """One entry.
 
     Attributes:
-        kind: "shared-cores", "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
+        kind: "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
             "computation", "serialisation", "late-start" or "nothing".
         share: of the run time, between 0 and 1.
         numbers: name and value of each number behind it.
@@ -69,23 +67,30 @@ class Advice:
 def advice_of(
     summary: PageSummary,
     tree: PageTree,
-    sizes: MessageSizeBins,
     basis: TimeBasis,
     computing: Sequence[Computing] = (),
     prediction: PagePrediction | None = None,
     causes: WaitCauses | None = None,
+    small: SmallMessages | None = None,
 ) -> tuple[Advice, ...]:
-    """Return the entries: whether times are of use, then those with the largest share of the time first.
+    """Return the entries, those with the largest share of the time first.
 
     Args:
         computing: the longest computation first.
         causes: why ranks wait; None: not known.
+        small: the small messages that cost most; None: there are none. The time in their calls is no other
+            waiting.
     """
     entries: list[Advice] = []
     late_ranks = () if causes is None else causes.named or causes.late[:MAX_NAMED]
     if causes is not None and causes.serial is not None and basis.whole_ns:
         entries.append(_serialisation(causes.serial, summary.nprocs))
     calls = list(leaves(tree.root))
+    if small is not None and small.share >= MIN_SHARE:
+        entries.append(_advise_on_small_messages(small, basis))
+        if small.cost_ns >= MOST * small.inside_ns:
+            calls = [call for call in calls if call.number not in small.nodes]
+        computing = [row for row in computing if not _is_between(row, small)]
     if causes is not None and causes.starts and basis.whole_ns and not basis.simulated:
         entries.append(_late_start(causes.starts, summary.nprocs, basis))
     if basis.whole_ns:
@@ -96,36 +101,22 @@ def advice_of(
         entries += _advise_on_computation(computing, basis)
         entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
-    entries += _small(sizes, calls, basis, prediction)
     entries.sort(key=lambda entry: -entry.share)
     if not entries and not summary.events:
         text = "None was made, or none was selected. See the header, and check with scalatrace doctor."
         entries = [Advice("nothing", "No calls were recorded", text, 0, ())]
+    elif not entries and not basis.whole_ns:
+        text = "Costs are not known. Counts and bytes of all calls are in the section Program."
+        entries = [Advice("nothing", "The trace has no times", text, 0, ())]
     elif not entries:
         text = "No waiting, imbalance or small messages above the limits."
         entries = [Advice("nothing", "Nothing stands out", text, 0, ())]
-    return (*_shared_cores(summary, prediction), *entries)
+    return tuple(entries)
 
 
-def _shared_cores(summary: PageSummary, prediction: PagePrediction | None) -> Iterator[Advice]:
-    if not summary.shared_cores:
-        return
-    text = f"{summary.shared_cores[0].upper()}{summary.shared_cores[1:]}. Counts and bytes are exact. "
-    numbers: tuple[tuple[str, str], ...] = ()
-    if prediction is None:
-        text += (
-            "Record with a core for each rank, or give a machine with --platform FILE: "
-            "then this page has a simulated run in which each rank has a core."
-        )
-    else:
-        text += "Use the predicted times: entries below are of the simulated run, with a core for each rank."
-        shown = coarse_duration if summary.efficiency else duration
-        measured = shown(summary.run_time_ns or 0.0)
-        numbers = (
-            ("predicted run time", coarse_duration(prediction.predicted_ns)),
-            ("run time with shared cores", measured),
-        )
-    yield Advice("shared-cores", "More ranks than cores", text, 0.0, numbers)
+def is_result(small: SmallMessages, advice: Sequence[Advice]) -> bool:
+    """Return whether small messages are the result: the first advice, or a good part of the time."""
+    return advice[0].kind == "small-messages" or small.share >= MIN_MAIN
 
 
 KINDS = {
@@ -351,46 +342,29 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
         yield Advice("load", "Load imbalance", text, lost, numbers)
 
 
-def _called_often(senders: Sequence[TreeNode]) -> TreeNode | None:
-    """Return the node that sends small messages much more often than all others send; None: there is none."""
-    by_calls = sorted(senders, key=lambda leaf: leaf.calls)
-    if not by_calls:
-        return None
-    most, calls_of_next = by_calls[-1], by_calls[-2].calls if len(by_calls) > 1 else 0
-    is_small = most.sent is not None and most.sent <= SMALL_BYTES * most.calls
-    return most if is_small and most.calls >= OFTEN * max(calls_of_next, 1) else None
+def _is_between(row: Computing, small: SmallMessages) -> bool:
+    """Return whether a computation is mostly the time between small messages."""
+    return set(small.nodes).issuperset(row.nodes) and small.between_ns >= MOST * row.compute_ns
 
 
-def _small(
-    sizes: MessageSizeBins, calls: list[TreeNode], basis: TimeBasis, prediction: PagePrediction | None
-) -> Iterator[Advice]:
-    """Many small messages: latency counts more than bandwidth."""
-    messages = sum(size_bin.messages for size_bin in sizes.bins)
-    small = sum(size_bin.messages for size_bin in sizes.bins if size_bin.below <= SMALL_BYTES)
-    if not messages or small < messages // SMALL_PART:
-        return
-    sending = (Category.SEND, Category.SENDRECV, Category.START)
-    p2p = (*sending, Category.RECV, Category.PROBE, Category.COMPLETION)
-    moving, run_ns = [leaf for leaf in calls if operation(leaf.op).category in p2p], basis.whole_ns
-    if basis.simulated and prediction is not None:
-        rows = [row for row in prediction.operations if operation(row["operation"]).category in p2p]
-        time = sum(row["transfer_ns"] for row in rows)
-    else:
-        time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in moving)
-    senders = [leaf for leaf in moving if operation(leaf.op).category in sending]
-    saving, bound = time * (small / messages), "about"
-    if run_ns and time < MIN_SHARE * run_ns:
-        often = _called_often(senders)
-        if often is None or often.comm_ns < MIN_COMPUTING * run_ns:
-            return
-        saving, bound = often.comm_ns, "at most"
-    mean = sum(size_bin.nbytes for size_bin in sizes.bins) / messages
-    numbers: tuple[tuple[str, str], ...] = (
-        (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)} of {number(messages)}"),
-        ("mean size", nbytes(mean)),
+def _advise_on_small_messages(small: SmallMessages, basis: TimeBasis) -> Advice:
+    """Return the entry of many small messages, which could be fewer."""
+    cost = small.cost_ns / basis.nranks
+    numbers = (
+        ("possible saving, at most", f"{coarse_duration(cost * (1 - 1 / small.repeats))} per rank"),
+        ("they take", f"{coarse_duration(cost)} per rank"),
+        ("usual time of one", small.each),
+        ("calls of all ranks" if small.is_collective else "messages of all ranks", number(small.total)),
+        (
+            "one after another" if small.is_collective else "to the same partner, one after another",
+            number(round(small.repeats)),
+        ),
     )
-    if run_ns:
-        numbers += ((f"possible saving, {bound}", _per_rank(saving, basis)),)
-    text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
-    node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
-    yield Advice("small-messages", "Small messages", text, saving / run_ns if run_ns else 0.0, numbers, node)
+    fewer = (
+        "Make one call with all values." if small.is_collective else "Send all values for a partner at once."
+    )
+    text = (
+        f"{small.text[0].upper()}{small.text[1:]}. Each costs a latency and the time of the calls, while its "
+        f"bytes cost almost nothing. No long computation comes between them. {fewer}"
+    )
+    return Advice("small-messages", "Many small messages", text, small.share, numbers, small.node)
