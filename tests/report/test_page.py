@@ -6,6 +6,8 @@ import json
 import re
 from dataclasses import asdict
 from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,6 +131,16 @@ def test_two_traces_and_their_differences() -> None:
     texts = "".join(Reader(text).texts)
     assert "Differences" in texts
     assert texts.count("right.st") > 3
+
+
+def test_runs_to_record_are_only_those_of_extrapolate() -> None:
+    """The page tries no run, so it cannot know which one helps; `extrapolate --suggest` does."""
+    folder = files("scalatrace.report.page")
+    sources = [path for path in Path(str(folder)).rglob("*") if path.suffix in (".py", ".html", ".js")]
+    assert sources
+    own = re.compile(r"\b(record|add) (an?|one|another|some|more|larger) (\w+ )?(run|trace|size)s?\b", re.I)
+    proposed = {path.name: own.findall(path.read_text()) for path in sources}
+    assert {name: texts for name, texts in proposed.items() if texts} == {}
 
 
 def test_extrapolated_traces_show_formulas_and_fits() -> None:

@@ -158,7 +158,7 @@ def provenance_of(
         notes = (
             f"{rising:.0%} of the computation rises in the result, though it falls in the recorded runs; "
             f"most of this is before {site}",
-            "such a rise may be noise, and predictions contain it: record a larger run to check it",
+            "predictions contain this rise; whether it is real or noise is not known from the recorded runs",
             *notes,
         )
     return Provenance(
