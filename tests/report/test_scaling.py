@@ -13,7 +13,7 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.page.scaling import scaling_of, scaling_page
 from scalatrace.report.scaling.recorded_growth import IN_MPI
-from scalatrace.report.scaling.runs import efficiency_rows, kind_of_scaling
+from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling
 from scalatrace.trace.model.nodes import PredStats
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Histogram
@@ -59,17 +59,56 @@ def test_what_dominates_beyond_the_runs() -> None:
     assert [each.ns for each in first.predicted] == pytest.approx([3200, 6400, 25600], rel=0.01)
     assert [each.ns for each in second.predicted] == pytest.approx([500, 250, 62.5], rel=0.01)
     assert scaling.hidden == 1
-    assert "On 256 ranks, Allreduce a.py:3 would take most" in scaling.sentences[1]
+    assert "On 256 ranks, Allreduce a.py:3 would take most" in scaling.sentences[2]
     assert "Most is lost by transfer" in scaling.sentences[0]
     assert scaling_page(scaling).count("<h2") == 5
 
 
-def test_runs_that_waited_for_cores_are_not_extended() -> None:
-    shared = [replace(each, shared_cores="shared") for each in STRONG]
+def counted(each: ScalingRun) -> ScalingRun:
+    """Each rank sends 10 messages of 80 B for each of all ranks, and makes 7 collective calls."""
+    n = each.nranks
+    return replace(each, calls=10.0 * n + 7, messages=10.0 * n, message_bytes=80.0, collectives=7.0)
+
+
+def test_run_time_on_more_ranks() -> None:
+    """Of four runs; three do not tell a logarithm from a power, so their interval has both."""
+    runs = [counted(run(n, 1600 / n, 20 + 2 * n, 1600 / n + 10, 1600 / n + 15)) for n in (4, 8, 16, 32)]
+    scaling = scaling_of(runs, [times(n) for n in (4, 8, 16, 32)])
+    time, computation = scaling.whole[:2]
+    assert (time.name, computation.name) == ("run time", "computation")
+    for each, true_ns in zip(time.predicted, (173, 288.5), strict=False):
+        assert each.low <= true_ns <= (each.high or 0)
+        assert each.interval in each.text
+    assert [each.value for each in computation.predicted[:2]] == pytest.approx([25, 12.5], rel=0.01)
+    assert scaling.sentences[1].startswith("On 64 and 128 ranks the run time would be ")
+    three = {row.name: row for row in scaling_of(runs[:3], [times(n) for n in (4, 8, 16)]).whole}
+    first = three["messages sent"].predicted[0]
+    assert first.low == pytest.approx(10 * (4 + 12 * 1.5))  # by the logarithm of 8 over that of 4
+    assert first.high == pytest.approx(320)
+
+
+def test_of_runs_that_waited_for_cores_the_work_is_extended() -> None:
+    shared = [counted(replace(each, shared_cores="shared")) for each in STRONG]
     scaling = scaling_of(shared, [times(n) for n in (4, 8, 16)])
+    assert scaling.predicted_ranks == (32, 64, 256)
+    rows = {row.name: row for row in scaling.whole}
+    assert rows["run time"].predicted == ()
+    assert rows["run time"].note == "mostly waiting for cores"
+    assert [each.text for each in rows["collective calls"].predicted] == ["7", "7", "7"]
+    assert rows["bytes in messages"].predicted[0].value == pytest.approx(32 * 800)
+    _, beyond = scaling.sentences
+    assert "a rank would compute" in beyond
+    assert "make 7 collective calls." in beyond
+    assert beyond.endswith("those on 4, 8 and 16 ranks had more ranks than cores.")
+    text = scaling_page(scaling)
+    assert "Beyond the runs" in text
+    assert "Call sites" not in text
+
+
+def test_two_runs_have_no_law() -> None:
+    scaling = scaling_of(STRONG[:2], [times(n) for n in (4, 8)])
     assert scaling.predicted_ranks == ()
-    assert len(scaling.sentences) == 1
-    assert "Beyond the runs" not in scaling_page(scaling)
+    assert scaling.sentences[1] == "More ranks are not predicted: a law needs 3 runs or more."
 
 
 def test_runs_come_in_any_order_but_once_for_each_size() -> None:

@@ -14,7 +14,7 @@ from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
-from scalatrace.report.page.overview.advice import Advice, advice_of, is_result
+from scalatrace.report.page.overview.advice import Advice, advice_of
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.partners import message_partners
@@ -37,6 +37,9 @@ __all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
 
 MAX_COMPUTING = 6
 """Pieces of computation that a page lists."""
+
+MIN_RESULT = 0.1
+"""Part of the run time from which on small messages are the result of a page."""
 
 MAX_WITH_PARTNERS = 256
 """Calls of which a page names the partners."""
@@ -144,7 +147,7 @@ def gather(
         basis,
         advice,
         causes,
-        small if small is not None and is_result(small, advice) else None,
+        small if small is not None and small.share >= MIN_RESULT else None,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,

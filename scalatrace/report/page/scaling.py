@@ -15,6 +15,7 @@ from scalatrace.report.scaling.runs import (
     kind_of_scaling,
     scaling_run,
 )
+from scalatrace.report.scaling.whole_growth import WholeGrowth, beyond_sentence, whole_growth
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
@@ -75,8 +76,9 @@ class Scaling:
 
     Attributes:
         efficiencies: a row for each run, as `efficiency_rows`.
+        whole: amounts of a rank in all.
         growth: times of call sites and computations that count; `hidden` more do not.
-        predicted_ranks: numbers of ranks of the predicted times; (): too few runs.
+        predicted_ranks: numbers of ranks of the predicted amounts; (): too few runs.
         sentences: the result, and what dominates beyond.
         notes: what speaks against comparing the runs.
     """
@@ -84,6 +86,7 @@ class Scaling:
     runs: tuple[ScalingRun, ...]
     kind: ScalingKind
     efficiencies: tuple[dict[str, float | None], ...]
+    whole: tuple[WholeGrowth, ...]
     growth: tuple[GrowingTime, ...]
     hidden: int
     predicted_ranks: tuple[int, ...]
@@ -112,11 +115,12 @@ def scaling_of(
     rows = efficiency_rows(runs, kind.name == "weak")
     usable = [not run.shared_cores for run in runs]
     growth, hidden = growing_times([run.nranks for run in runs], times, usable)
-    predicted = growth[0].predicted if growth else ()
-    sentences = [_result(runs, rows, kind), *_beyond(growth)]
+    whole = whole_growth(runs)
+    predicted = next((row.predicted for row in whole if row.predicted), ())
+    sentences = [_result(runs, rows, kind), beyond_sentence(runs, whole), *_beyond(growth)]
     return Scaling(
-        tuple(runs), kind, tuple(rows), tuple(growth), hidden, tuple(each.nranks for each in predicted),
-        tuple(sentences), tuple(_notes(runs)),
+        tuple(runs), kind, tuple(rows), tuple(whole), tuple(growth), hidden,
+        tuple(each.nranks for each in predicted), tuple(sentences), tuple(_notes(runs)),
     )  # fmt: skip
 
 

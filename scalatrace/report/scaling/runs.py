@@ -18,7 +18,7 @@ from itertools import pairwise
 from math import log
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.operations import Category, operation
+from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, time_parts
 from scalatrace.report.costs.rows import by_node, whole_time
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
@@ -47,6 +47,8 @@ class ScalingRun:
         shared_cores: why times contain waiting for cores; "": they do not.
         program: with its arguments.
         extrapolated: times were fitted, not measured.
+        calls, messages, collectives: means of a rank: of all calls, messages between two ranks, and
+            collective calls; None: not counted.
     """
 
     name: str
@@ -60,6 +62,9 @@ class ScalingRun:
     shared_cores: str
     program: str
     extrapolated: bool = False
+    calls: float | None = None
+    messages: float | None = None
+    collectives: float | None = None
 
     @property
     def parts(self) -> TimeParts | None:
@@ -81,7 +86,7 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
     time = run_time(trace, total, times)
     if not time.ns:
         raise UsageError(f"{name}: the trace has no times, so runs cannot be compared; record it with times")
-    n = len(trace.ranks)
+    n, counts = len(trace.ranks), _counts(trace)
     compute_ns, comm_ns = (
         None if time.is_elapsed or ns is None else ns / n for ns in (total.compute_ns, total.comm_ns)
     )
@@ -92,21 +97,32 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
         compute_ns,
         comm_ns,
         None if times is None else float(times.compute_ns.max()),
-        _mean_message(trace),
+        counts.get("message_bytes"),
         ideal_ns,
         oversubscription_note(trace.meta),
         trace.meta.get("program", ""),
         EXTRAPOLATED in trace.meta,
+        counts.get("calls"),
+        counts.get("messages"),
+        counts.get("collectives"),
     )
 
 
-def _mean_message(trace: Trace) -> float | None:
+def _counts(trace: Trace) -> dict[str, float | None]:
+    """Return the counts of a rank, and the mean size of its messages; {}: they are not countable."""
     try:
-        rows = [row for row in by_node(trace, "op") if operation(row.key[0]).category in MESSAGES]
+        rows = by_node(trace, "op")
     except (LimitError, UsageError):
-        return None
-    calls, nbytes = sum(row.calls for row in rows), sum(row.sent or 0 for row in rows)
-    return nbytes / calls if calls and nbytes else None
+        return {}
+    n = len(trace.ranks)
+    sending = [row for row in rows if operation(row.key[0]).category in MESSAGES]
+    messages, nbytes = sum(row.calls for row in sending), sum(row.sent or 0 for row in sending)
+    return {
+        "message_bytes": nbytes / messages if messages and nbytes else None,
+        "calls": sum(row.calls for row in rows) / n,
+        "messages": messages / n,
+        "collectives": sum(row.calls for row in rows if operation(row.key[0]).category in COLLECTIVES) / n,
+    }
 
 
 def check_sizes(runs: Sequence[ScalingRun]) -> None:

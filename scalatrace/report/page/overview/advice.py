@@ -23,7 +23,7 @@ from scalatrace.report.page.tree import PageTree, TreeNode, leaves
 from scalatrace.report.style import coarse, coarse_duration, duration, number
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["Advice", "advice_of", "is_result"]
+__all__ = ["Advice", "advice_of"]
 
 MIN_SHARE = 0.02
 """Part of the run time from which on something is worth a look."""
@@ -36,9 +36,6 @@ LASTING = 0.5
 
 MOST = 0.5
 """Part of the time in calls from which on it is the cost of small messages, and no waiting for late ranks."""
-
-MIN_MAIN = 0.1
-"""Part of the run time from which on small messages are the result of the page."""
 
 GOOD_BALANCE = 0.9
 MAX_NAMED = 3
@@ -112,11 +109,6 @@ def advice_of(
         text = "No waiting, imbalance or small messages above the limits."
         entries = [Advice("nothing", "Nothing stands out", text, 0, ())]
     return tuple(entries)
-
-
-def is_result(small: SmallMessages, advice: Sequence[Advice]) -> bool:
-    """Return whether small messages are the result: the first advice, or a good part of the time."""
-    return advice[0].kind == "small-messages" or small.share >= MIN_MAIN
 
 
 KINDS = {
