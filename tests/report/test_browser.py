@@ -667,6 +667,48 @@ def test_narrow_windows_do_not_scroll_sideways(
         clean(view)
 
 
+TEXT_SIZES = """() => [...document.querySelectorAll('svg text')]
+  .filter((one) => one.getBoundingClientRect().width)
+  .map((one) => parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a)"""
+"""Sizes of the texts of all drawings, as they are on the screen, in pixels."""
+
+
+def narrow_pages(tmp_path: Path) -> Iterator[Path]:
+    """Pages with all kinds of charts."""
+    fits = [Fit("Send", "ring.py:4:turn", "comm_ns", "2 * p", 0.1, 0.95, ((4, 8.0), (8, 16.0)),
+                ((4, 8.0, 7.0, 9.0), (64, 128.0, 90.0, 190.0)))]  # fmt: skip
+    trace = ring(24)
+    trace.meta["extrapolated"] = "from 4 and 8 ranks"
+    shared = ring(4)
+    shared.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
+    ideal = with_ideal_run(PageOptions(), late([0, 0, 16, 0], 20_000)).ideal
+    for part, (shown, options) in enumerate(
+        (
+            (trace, PageOptions(model=ModelFacts(("rule",), tuple(fits)))),
+            (shared, PageOptions(prediction=predicted())),
+            (late([0, 0, 16, 0], 20_000), PageOptions(ideal=ideal)),
+        )
+    ):
+        (tmp_path / str(part)).mkdir()
+        yield made(tmp_path / str(part), shown, options=options)
+    path = tmp_path / "scaling.html"
+    path.write_text(scaling_page(scaling_of(STRONG, [times(n) for n in (4, 8, 16)])))
+    yield path
+
+
+def test_texts_of_charts_are_readable_in_narrow_windows(view_of: View, tmp_path: Path) -> None:
+    for path in narrow_pages(tmp_path):
+        with view_of(path, width=420) as view:
+            sizes = view.page.evaluate(TEXT_SIZES)
+            assert len(sizes) > 4
+            assert min(sizes) >= 10.99
+            assert view.page.evaluate("document.documentElement.scrollWidth") <= 420
+            view.page.set_viewport_size({"width": 360, "height": 900})  # charts scroll in their boxes
+            assert min(view.page.evaluate(TEXT_SIZES)) >= 10.99
+            assert view.page.evaluate("document.documentElement.scrollWidth") <= 360
+            clean(view)
+
+
 def test_drawings_and_tables_fit_on_paper(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, ring(24))) as view:
         view.page.emulate_media(media="print")

@@ -31,7 +31,7 @@ function causeView(place, trace) {
   const longest = pairs.length ? pairs[0][2] : 1, drawn = pairs.slice(0, MAX_CAUSE_ARROWS).filter(([, , ns]) => ns >= LEAST_CAUSE * longest);
   const arrows = drawn.map(([waits, late, ns]) => causeArrow(centre(waits), centre(late), disc || side * 0.3, 1.5 + 2.5 * ns / longest, `rank ${number(waits)} waits ${coarseDuration(ns)} for rank ${number(late)}`));
   place.append(h("figure", {}, h("figcaption", {}, `Darker: others wait longer for this rank. Arrows: the ${drawn.length === 1 ? "longest wait" : `${drawn.length} longest waits`}, from a rank to the one that it waits for.`),
-    h("div", { class: "scroll" }, s("svg", { class: "causes", width: columns * side + 2 * margin, height: places.high * side + 2 * margin, role: "group", "aria-label": "Ranks that others wait for" }, shapes, arrows, numbers))));
+    h("div", { class: "scroll" }, s("svg", { class: "causes chart", viewBox: `0 0 ${columns * side + 2 * margin} ${places.high * side + 2 * margin}`, width: columns * side + 2 * margin, role: "group", "aria-label": "Ranks that others wait for" }, shapes, arrows, numbers))));
 }
 
 // A bent arrow between two discs, so that it passes beside the ranks between them, with a light edge.

@@ -3,7 +3,7 @@ const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
 
 // `most`: the value at the top of the axis; pages of two traces give both the same one.
 function barChart(title, entries, shown, fillName, most = 0) {
-  const { width, height, bottom, top } = BARS;
+  const { height, bottom, top } = BARS, width = chartWidth(BARS.width);
   most = Math.max(most, ...entries.map((one) => one.value), 1e-9);
   const ticks = roundTicks(0, most).filter((value) => shown !== number || Number.isInteger(value)); // calls are whole
   const left = Math.max(BARS.left, axisRoom(ticks.map(shown))), room = width - left - 8, wide = room / Math.max(entries.length, 4);
@@ -86,10 +86,10 @@ function shareView(place, trace) {
 function shareBar(place, title, parts, all = 0) {
   const sum = parts.reduce((total, part) => total + part[1], 0);
   if (all > 1.002 * sum) parts.push(["after a rank ends", all - sum, "line"]);
-  const whole = parts.reduce((sum, part) => sum + part[1], 0);
+  const whole = parts.reduce((sum, part) => sum + part[1], 0), width = chartWidth(900);
   let x = 0;
   const shapes = parts.filter((part) => part[1] > 0).flatMap(([name, ns, fillName]) => {
-    const wide = 900 * ns / whole, left = x;
+    const wide = width * ns / whole, left = x;
     x += wide;
     if (wide < 0.5) return [];
     const box = tip(s("rect", { tabindex: 0, role: "img", "aria-label": `${name} ${percent(ns, whole)}`, x: left, y: 0, width: wide, height: 26, style: { fill: `var(--${fillName})`, fillOpacity: 0.6, stroke: "var(--bg)" } }), `${name}\n${duration(ns)}, ${percent(ns, whole)} of all time`);
@@ -98,14 +98,14 @@ function shareBar(place, title, parts, all = 0) {
   });
   const listed = parts.filter(([, ns]) => ns >= whole / 200).map(([name, ns, fillName]) =>
     h("li", {}, h("span", { class: "swatch", style: { background: `var(--${fillName})` } }), `${name} ${percent(ns, whole)}`));
-  place.append(h("h3", {}, title), h("ul", { class: "legend" }, listed), s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Time in computation and operations" }, shapes));
+  place.append(h("h3", {}, title), h("ul", { class: "legend" }, listed), boxed(s("svg", { class: "chart", viewBox: `0 0 ${width} 28`, width, role: "group", "aria-label": "Time in computation and operations" }, shapes)));
 }
 
 function rankView(place, trace) {
   const bins = trace.ranks;
   if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
   const most = Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
-  const width = 900, height = 220, ticks = roundTicks(0, most), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
+  const width = chartWidth(900), height = 220, ticks = roundTicks(0, most), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
   const shapes = ticks.map((ns) => [s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, ns ? duration(ns) : "0")]);
@@ -116,10 +116,10 @@ function rankView(place, trace) {
     shapes.push(tip(s("g", { tabindex: 0, role: "img", "aria-label": about.replace("\n", ", ") }, bar(one.compute_ns, "compute", 0), bar(one.comm_ns, "recv", 1), range(one.compute_ns, 0), range(one.comm_ns, 1)), about));
   });
   if (bins.length <= 16) {
-    bins.forEach((one, i) => shapes.push(s("text", { class: "dim", x: left + (i + 0.44) * wide, y: height - 10, "text-anchor": "middle" }, `${i ? "" : "rank "}${span(one.first, one.last)}`)));
+    bins.forEach((one, i) => shapes.push(s("text", { class: "dim", x: left + (i + 0.44) * wide, y: height - 10, "text-anchor": "middle" }, `${i || wide < 48 ? "" : "rank "}${span(one.first, one.last)}`)));
   } else {
     shapes.push(s("text", { class: "dim", x: left, y: height - 10 }, `rank ${number(first)}`), s("text", { class: "dim", x: width - 8, y: height - 10, "text-anchor": "end" }, number(last)));
   }
   place.append(h("h3", {}, "Times by rank"), h("ul", { class: "legend" }, [["compute", "computation"], ["recv", "in MPI"]].map(([name, text]) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)), bins[0].first === bins[0].last ? "" : h("li", {}, "bars: means of consecutive ranks, lines: least to most")),
-    s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "Times by rank" }, shapes));
+    boxed(s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "Times by rank" }, shapes)));
 }

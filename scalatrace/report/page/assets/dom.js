@@ -51,5 +51,18 @@ function legend(categories, compute) {
     h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)));
 }
 
+const LEAST_CHART = 300;
+
+// Width of a chart, in which texts keep their size: the natural one, or that of a pane in narrow windows.
+function chartWidth(natural) {
+  const pane = document.querySelector(".pane, main > section");
+  return Math.min(natural, Math.max(LEAST_CHART, pane ? pane.clientWidth : natural));
+}
+
+// A chart in a box that scrolls where the window becomes narrower.
+function boxed(svg) {
+  return h("div", { class: "scroll" }, svg);
+}
+
 // Functions that draw again when the theme changes.
 const redraws = [];

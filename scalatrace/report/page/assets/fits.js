@@ -5,7 +5,7 @@ function fitView(place, trace) {
 }
 
 function fitChart(fit) {
-  const width = 420, height = 230, bottom = 40, top = 10;
+  const width = chartWidth(420), height = 230, bottom = 40, top = 10;
   const ranks = [...fit.points, ...fit.curve].map((point) => point[0]);
   const values = [...fit.points.map((point) => point[1]), ...fit.curve.flatMap((point) => point.slice(1))].filter((value) => value >= 1); // less than 1 ns is no time
   if (!values.length) values.push(1);

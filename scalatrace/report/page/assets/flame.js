@@ -1,5 +1,5 @@
 // The loop tree by time, from the program downwards.
-const FLAME_ROW = 20, FLAME_WIDTH = 1200, FLAME_DEPTH = 24, FLAME_MIN = 1;
+const FLAME_ROW = 20, MAX_FLAME_WIDTH = 1200, FLAME_DEPTH = 24, FLAME_MIN = 1;
 
 class FlameView {
   constructor(place, trace, goto) {
@@ -26,7 +26,7 @@ class FlameView {
   }
 
   draw() {
-    const node = this.path[this.path.length - 1];
+    const node = this.path[this.path.length - 1], room = chartWidth(MAX_FLAME_WIDTH);
     const rects = [];
     let depth = 0;
     const put = (one, x, width, level) => {
@@ -41,12 +41,12 @@ class FlameView {
         at += wide;
       }
     };
-    put(node, 0, FLAME_WIDTH, 0);
+    put(node, 0, room, 0);
     const total = this.value(this.tree.root);
     const groups = rects.map(([one, x, width, level]) => this.rect(one, x, width, level, total));
-    const svg = s("svg", { class: "flame chart", viewBox: `0 0 ${FLAME_WIDTH} ${(depth + 1) * FLAME_ROW}`, width: FLAME_WIDTH,
+    const svg = s("svg", { class: "flame chart", viewBox: `0 0 ${room} ${(depth + 1) * FLAME_ROW}`, width: room,
       role: "group", "aria-label": "Flame graph" }, groups);
-    this.drawing.replaceChildren(svg);
+    this.drawing.replaceChildren(boxed(svg));
     this.where.textContent = this.path.length > 1 ? `${titleOf(node)}: ${this.text(this.value(node))}, ${percent(this.value(node), total)} of all` : "";
     this.back.disabled = this.path.length < 2;
   }

@@ -7,7 +7,7 @@ function gridView(place, trace) {
   const axes = grid.axes, names = ["x", "y", "z", "w"].slice(0, axes.length);
   const columns = axes[axes.length - 1].cells, rows = axes.length > 1 ? axes[axes.length - 2].cells : [[0, 0]];
   const planes = axes.length > 2 ? axes.slice(0, -2).reduce((all, axis) => all.flatMap((at) => axis.cells.map((cell) => [...at, cell])), [[]]) : [[]];
-  const side = Math.max(10, Math.min(GRID_CELL, Math.floor(720 / Math.max(columns.length, rows.length))));
+  const side = Math.max(10, Math.min(GRID_CELL, Math.floor((chartWidth(864) - 144) / Math.max(columns.length, rows.length))));
   place.append(h("p", {}, `${grid.dims.length > 1 ? `${grid.dims.map(number).join(" × ")} ranks` : rankCount(grid.dims[0])} (${grid.source})${grid.exact ? "" : "; not all ranks or call sites are compared"}`));
   const drawings = planes.slice(0, 12).map((plane, p) => {
     const where = plane.map((cell, i) => `${names[i]} = ${span(...cell)}`).join(", ");
@@ -28,7 +28,7 @@ function gridView(place, trace) {
         shapes.push(tip(s("rect", { x: left + j * side, y: top + i * side, width: side, height: side, rx: 3, style: { fill: group < 0 ? "var(--line)" : HUES[group % HUES.length] } }), about));
       });
     });
-    return h("figure", {}, s("svg", { class: "ranks chart", width: left + columns.length * side + 70, height: top + rows.length * side + 4, role: "img",
+    return h("figure", {}, s("svg", { class: "ranks chart", viewBox: `0 0 ${left + columns.length * side + 70} ${top + rows.length * side + 4}`, width: left + columns.length * side + 70, role: "img",
       "aria-label": `Ranks by group, ${grid.groups.length} groups${where ? `, ${where}` : ""}` }, shapes, labels), where ? h("figcaption", {}, where) : "");
   });
   const nested = grid.groups.some((group) => group.ranks.includes("<"));

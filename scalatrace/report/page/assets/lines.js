@@ -3,8 +3,8 @@
 // options: title, width, series ({name, fill, points: [x, y, text]}), band ([x, low, high]), shownX, shownY, logX, zero,
 // nameX, nameY: what the axes show.
 function lineChart(options) {
-  const { title, series, band = [], shownX, shownY, logX = false, zero = false, width = 460, nameX = "", nameY = "" } = options;
-  const height = 200, bottom = nameX ? 38 : 30, top = nameY ? 24 : 12, right = 14;
+  const { title, series, band = [], shownX, shownY, logX = false, zero = false, nameX = "", nameY = "" } = options;
+  const width = chartWidth(options.width || 460), height = 200, bottom = nameX ? 38 : 30, top = nameY ? 24 : 12, right = 14;
   const points = series.flatMap((one) => one.points);
   if (!points.length) return h("figure", {}, h("figcaption", {}, title), h("p", { class: "dim" }, "No values."));
   const xs = [...points.map((one) => one[0]), ...band.map((one) => one[0])].map((x) => (logX ? Math.log(x) : x));

@@ -11,16 +11,17 @@ function predictedView(place, trace) {
 
 function pathView(place, trace) {
   const { path, time_ns: whole } = trace.prediction;
+  const width = chartWidth(900);
   let x = 0;
   const shapes = PATH_PARTS.flatMap(([name, fillName], i) => {
-    const wide = whole ? 900 * path[i] / whole : 0, left = x;
+    const wide = whole ? width * path[i] / whole : 0, left = x;
     x += wide;
     if (wide < 0.5) return [];
     const text = `${name} ${coarsePercent(path[i], whole)}`;
     const box = tip(s("rect", { tabindex: 0, role: "img", "aria-label": text, x: left, y: 0, width: wide, height: 26, style: { fill: `var(--${fillName})`, fillOpacity: 0.6, stroke: "var(--bg)" } }), `${text}\n${coarseDuration(path[i])}`);
     return [box, text.length * 6.6 < wide ? s("text", { x: left + 5, y: 17 }, text) : ""];
   });
-  place.append(s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Parts of the longest path" }, shapes));
+  place.append(boxed(s("svg", { class: "chart", viewBox: `0 0 ${width} 28`, width, role: "group", "aria-label": "Parts of the longest path" }, shapes)));
 }
 
 function sensitivityView(place, trace) {
