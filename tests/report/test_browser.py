@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
+from math import hypot
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from scalatrace.cli.ideal import with_ideal_run
 from scalatrace.cli.simulation import Simulated
+from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.predict.platform import read_platform
 from scalatrace.report.costs.efficiency import RankBin
 from scalatrace.report.page.comparison import comparison_of
@@ -35,7 +37,7 @@ from support.browser import Opened, missing, opened, started
 from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, late, times
 from support.lowered import on
-from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
+from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, star, timed
 from support.small_messages import exchange, measured
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
@@ -833,6 +835,38 @@ def test_ranks_that_others_wait_for_are_drawn(view_of: View, tmp_path: Path) -> 
         assert view.text("#tooltip").startswith("rank 2\nothers wait for it")
         assert view.page.locator("#advice .causes polygon").count() == 3
         view.page.locator("#advice .goto").first.click()
+        clean(view)
+
+
+def spread(trace: Trace) -> PageOptions:
+    """Ranks wait for rank 1 most."""
+    n = trace.nprocs
+    causes = tuple(RootCause(rank, 0, 1, 9e3 if rank == 1 else 1e3, n - 1) for rank in range(n))
+    waits = tuple((rank, 1, 2e3) for rank in range(n) if rank != 1)
+    return PageOptions(ideal=IdealRun(2e4, (9e3,) * n, causes, dict.fromkeys(range(n), 1), waits, 1.0))
+
+
+@pytest.mark.parametrize(("kind", "text"), [("ring", "around a ring"), ("star", "Rank 0, with which")])
+def test_ranks_that_wait_are_drawn_in_the_shape_of_their_messages(
+    view_of: View, tmp_path: Path, kind: str, text: str
+) -> None:
+    """Of a ring and of a star, the ranks are on a circle; rank 0 of a star is in its middle."""
+    trace = ring(7) if kind == "ring" else timed(star(7))
+    with view_of(made(tmp_path, trace, options=spread(trace))) as view:
+        assert view.page.locator("#advice .causes").get_attribute("data-layout") == kind
+        assert text in view.text("#advice .cause-view figcaption")
+        assert view.page.locator("#advice .causes > line").count() == (7 if kind == "ring" else 6)
+        discs = [
+            (float(disc.get_attribute("cx")), float(disc.get_attribute("cy")))
+            for disc in view.page.locator("#advice .causes .number circle").all()
+        ]
+        outside = discs if kind == "ring" else discs[1:]
+        middle = [sum(values) / len(outside) for values in zip(*outside, strict=True)]
+        radii = [hypot(x - middle[0], y - middle[1]) for x, y in outside]
+        assert max(radii) - min(radii) < 0.01 * max(radii)
+        if kind == "star":
+            assert discs[0] == pytest.approx(middle)
+            assert view.page.locator(f"#patterns .card[data-kind='{kind}']").count() == 1
         clean(view)
 
 

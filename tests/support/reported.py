@@ -20,7 +20,7 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
-__all__ = ["extrapolate_rings", "hostile", "million_stencil", "recorded", "ring", "timed"]
+__all__ = ["extrapolate_rings", "hostile", "million_stencil", "recorded", "ring", "star", "timed"]
 
 SEEDS = Path(__file__).resolve().parents[1] / "corpus" / "trace" / "seeds"
 
@@ -78,6 +78,14 @@ def ring(nprocs: int, steps: int = 10, nbytes: int = 800) -> Trace:
     )  # fmt: skip
     total = b.event("Allreduce", at=("ring.py:9:main",), count=1, datatype=DOUBLE, comm=Comm())
     return timed(b.of(steps_of, total))
+
+
+def star(nprocs: int = 6) -> Trace:
+    """All ranks send to rank 0."""
+    b = Builder(nprocs)
+    workers = Groups([(RankList(range(1, nprocs)), Vec(1))])
+    on: dict[str, Any] = {"count": 2, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    return b.of(b.loop(50, b.event("Send", workers, at=("star.py:3:give",), dest=0, **on)))
 
 
 def million_stencil(side: int = 1024, steps: int = 5) -> Trace:

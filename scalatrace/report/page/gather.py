@@ -14,6 +14,7 @@ from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
+from scalatrace.report.page.layout import RankLayout, layout_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
@@ -92,6 +93,7 @@ class TraceAggregates:
     tree: PageTree
     blocks: Blocks
     grid: RankGrid
+    layout: RankLayout
     sizes: MessageSizeBins
     deltas: tuple[Deltas, ...]
     timeline: TimeLine
@@ -120,6 +122,7 @@ def gather(
     exchanges = _exchanges(trace, budget, notes)
     numbers = node_numbers(trace.nodes)
     grid, source = find_grid(trace, messages)
+    layout = layout_of(messages, grid)
     times = times_of(trace)
     summary = summary_of(trace, file_bytes, times)
     sources = SourceReader(trace.meta.get("date", ""), options.source)
@@ -152,7 +155,8 @@ def gather(
         computing[:MAX_COMPUTING],
         tree,
         blocks,
-        rank_grid(trace, grid, source),
+        rank_grid(trace, grid, layout.text or source),
+        layout,
         sizes,
         deltas_of(trace),
         time_line(trace, chosen, options.window, options.simulate_lines),

@@ -13,7 +13,7 @@ from math import prod
 
 import numpy as np
 
-from scalatrace.arrays import Ints
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.exchange.messages import Messages
@@ -27,7 +27,16 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 
-__all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "group_numbers", "hub_of", "rank_grid"]
+__all__ = [
+    "Axis",
+    "RankGrid",
+    "RankGroup",
+    "find_grid",
+    "group_numbers",
+    "hub_of",
+    "rank_grid",
+    "weighted_pairs",
+]
 
 MAX_SAMPLED_PAIRS = 1 << 12
 MIN_NEIGHBOUR_SHARE = 0.5
@@ -87,12 +96,12 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
         return grid, "formulas of the trace"
     if (dims := _of_cart(trace)) is not None:
         return Grid(dims), "MPI_Cart_create"
-    senders, receivers = pairs(messages, MAX_SAMPLED_PAIRS)
+    senders, receivers, counts = weighted_pairs(messages, MAX_SAMPLED_PAIRS)
     best: tuple[int, ...] = (trace.nprocs,)
     share = MIN_NEIGHBOUR_SHARE
     has_hub = trace.nprocs > MAX_RANKS_IN_ROW and hub_of(senders, receivers) is not None
     for dims in () if has_hub else _candidates(trace.nprocs, senders, receivers):
-        local_share = _neighbour_share(dims, senders, receivers)
+        local_share = _neighbour_share(dims, senders, receivers, counts)
         if local_share > share + 1e-9:
             best, share = dims, local_share
     return Grid(best), "distances of messages" if len(best) > 1 else "no grid found: ranks in a row"
@@ -108,16 +117,23 @@ def hub_of(senders: Ints, receivers: Ints) -> int | None:
 
 def pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints]:
     """Return senders and receivers of at most about `limit` pairs, some of each entry."""
+    return weighted_pairs(messages, limit)[:2]
+
+
+def weighted_pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints, Floats]:
+    """Return `pairs`, and the messages that each of them stands for."""
     npairs = sum(len(flow.senders) for flow in messages)
-    chosen: list[tuple[Ints, Ints]] = []
+    chosen: list[tuple[Ints, Ints, Floats]] = []
     for flow in messages:
         wanted = len(flow.senders) if npairs <= limit else max(2, len(flow.senders) * limit // npairs)
         sampled_pairs = sampled(np.arange(len(flow.senders)), wanted)
-        chosen.append((flow.senders[sampled_pairs], flow.receivers[sampled_pairs]))
+        each = float(flow.count) * len(flow.senders) / max(len(sampled_pairs), 1)
+        counts = np.full(len(sampled_pairs), each)
+        chosen.append((flow.senders[sampled_pairs], flow.receivers[sampled_pairs], counts))
     if not chosen:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    senders, receivers = (np.concatenate(column) for column in zip(*chosen, strict=True))
-    return senders, receivers
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    senders, receivers, weights = zip(*chosen, strict=True)
+    return np.concatenate(senders), np.concatenate(receivers), np.concatenate(weights)
 
 
 def _of_formulas(trace: Trace) -> Grid | None:
@@ -153,7 +169,8 @@ def _candidates(nprocs: int, senders: Ints, receivers: Ints) -> Iterator[tuple[i
     yield from ((nprocs // b, b // a, a) for a, b in combinations(widths, 2) if b % a == 0)
 
 
-def _neighbour_share(dims: tuple[int, ...], senders: Ints, receivers: Ints) -> float:
+def _neighbour_share(dims: tuple[int, ...], senders: Ints, receivers: Ints, counts: Floats) -> float:
+    """Return the part of the messages that go to a neighbour."""
     if not len(senders):
         return 0.0
     steps = np.zeros(len(senders), np.int64)
@@ -162,7 +179,7 @@ def _neighbour_share(dims: tuple[int, ...], senders: Ints, receivers: Ints) -> f
     ):
         distance = np.abs(a - b)
         steps += np.minimum(distance, side - distance)
-    return float((steps == 1).mean())
+    return float(counts[steps == 1].sum() / counts.sum())
 
 
 def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
