@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from scalatrace.report.costs.rows import histogram_of, site_of
 from scalatrace.report.style import short_site
@@ -21,8 +22,18 @@ from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.load import COMPUTE
 
 __all__ = [
-    "FROM_START", "UNKNOWN", "Place", "PlacedComputation", "SiteCall", "computation_of_nodes",
-    "computation_place", "computations", "place_of",
+    "FROM_START",
+    "UNKNOWN",
+    "ComputationRepeat",
+    "Place",
+    "PlacedComputation",
+    "Repeats",
+    "SiteCall",
+    "common_function",
+    "computation_of_nodes",
+    "computation_place",
+    "computations",
+    "place_of",
 ]  # fmt: skip
 
 SiteCall = tuple[str, Stack]
@@ -30,6 +41,21 @@ SiteCall = tuple[str, Stack]
 
 Place = tuple[str, str]
 """Where a computation begins: the function or operation that a line calls, and the line."""
+
+
+class ComputationRepeat(Enum):
+    """How a program comes from a line of a function to an earlier one: by a loop there, or called again."""
+
+    UNKNOWN = auto()
+    FUNCTION = auto()
+    CALLER = auto()
+
+
+Repeats = Callable[[SiteCall, SiteCall], ComputationRepeat]
+"""Tells it of two calls, of which the second is on no later line."""
+
+COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+"""Functions that Python makes of an expression: they are part of the function around them."""
 
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
@@ -118,7 +144,7 @@ def place_of(first: SiteCall, last: SiteCall) -> Place:
 
     Where lines are not known, that is the first call.
     """
-    (way, _), depth = _common_function(first, last)
+    (way, _), depth = common_function(first, last)
     if depth < 0:
         return first[0], _site_text(first[1])
     return _callee_of(way, depth, first[0]), way[depth]
@@ -128,9 +154,9 @@ def _site_text(stack: Stack) -> str:
     return site_of(stack) if stack else ""
 
 
-def _common_function(first: SiteCall, last: SiteCall) -> tuple[tuple[Stack, Stack], int]:
+def common_function(first: SiteCall, last: SiteCall) -> tuple[tuple[Stack, Stack], int]:
     """Return both stacks from the outermost frame, and the depth of their innermost common function or -1."""
-    left_way, right_way = (callers(stack, len(stack))[::-1] for _, stack in (first, last))
+    left_way, right_way = (_way(stack) for _, stack in (first, last))
     depth = -1
     for i, (left, right) in enumerate(zip(left_way, right_way, strict=False)):
         a, b = split_frame(left), split_frame(right)
@@ -142,21 +168,34 @@ def _common_function(first: SiteCall, last: SiteCall) -> tuple[tuple[Stack, Stac
     return (left_way, right_way), depth
 
 
-def computation_place(first: SiteCall, last: SiteCall) -> str:
+def _way(stack: Stack) -> Stack:
+    """Return the frames from the outermost one; comprehensions belong to the function around them."""
+    way = callers(stack, len(stack))[::-1]
+    return tuple(
+        frame for i, frame in enumerate(way) if not i or split_frame(frame).name not in COMPREHENSIONS
+    )
+
+
+def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None = None) -> str:
     """Name the computation between two calls by the innermost function that leads to both, and its lines.
 
         in main() between a.py:61 (halo) and :68 (residual)
         in halo() or its caller main(), from a.py:39 (Waitall) to the next :30 (Irecv)
 
+        in main() between two calls of halo(), from a.py:39 (Waitall) to the next :30 (Irecv)
+
     A line has the function that it calls. Where the second line is no later one, a trace does not know
     whether the function repeats or is called again: then its caller may compute, too.
+
+    Args:
+        repeats: tells that, if it is known.
     """
     if first == FROM_START:
         outermost = callers(last[1], len(last[1]))[-1:]
         return (
             f"from the start of the program to {short_frame(outermost[0])}" if outermost else "from the start"
         )
-    ways, depth = _common_function(first, last)
+    ways, depth = common_function(first, last)
     if depth < 0:
         return UNKNOWN
     a, b = (split_frame(way[depth]) for way in ways)
@@ -167,8 +206,11 @@ def computation_place(first: SiteCall, last: SiteCall) -> str:
     if a.line == b.line and first != last:  # calls of one line
         return f"in {_function(a)} at {file}:{a.line}, between {called} and {then}"
     where = f"in {_function(a)}"
-    if depth:
-        caller = split_frame(ways[0][depth - 1])
+    known = ComputationRepeat.UNKNOWN if repeats is None or not depth else repeats(first, last)
+    caller = split_frame(ways[0][depth - 1])
+    if known is ComputationRepeat.CALLER:
+        where = f"in {_function(caller)} between two calls of {_function(a)},"
+    elif depth and known is ComputationRepeat.UNKNOWN:
         where += (
             f" or its caller {_function(caller)},"
             if _function(caller) != _function(a)

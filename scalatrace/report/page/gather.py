@@ -19,6 +19,7 @@ from scalatrace.report.page.overview.advice import Advice, advice_of
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.partners import message_partners
+from scalatrace.report.page.overview.repeating import repeats_by_source
 from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
@@ -138,8 +139,9 @@ def gather(
         if options.ranks
         else choose_ranks(trace, messages, grid, lambda: times)
     )
-    computing = computing_of(trace, numbers)
-    causes = causes_of(trace, options.ideal, summary, times.by_rank)
+    repeats = repeats_by_source(sources)
+    computing = computing_of(trace, numbers, repeats)
+    causes = causes_of(trace, options.ideal, summary, times.by_rank, repeats)
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)

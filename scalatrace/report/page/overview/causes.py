@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scalatrace.executor.ideal_run import IdealRun, RootCause
-from scalatrace.report.costs.computation import FROM_START, UNKNOWN, SiteCall, computation_place
+from scalatrace.report.costs.computation import FROM_START, UNKNOWN, Repeats, SiteCall, computation_place
 from scalatrace.report.costs.efficiency import Efficiency, TimeParts, time_parts
 from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.costs.rows import site_of
@@ -128,12 +128,17 @@ class WaitCauses:
 
 
 def causes_of(
-    trace: Trace, ideal: IdealRun | None, summary: PageSummary, times: Efficiency | None = None
+    trace: Trace,
+    ideal: IdealRun | None,
+    summary: PageSummary,
+    times: Efficiency | None = None,
+    repeats: Repeats | None = None,
 ) -> WaitCauses | None:
     """Return why the ranks of a trace wait; None: no time was measured, or the run was not simulated.
 
     Args:
         times: of each rank; None: not known.
+        repeats: as in `computation_place`.
     """
     if ideal is None or not summary.run_time_ns or summary.compute_ns is None or thread_count(trace.meta) > 1:
         return None
@@ -142,7 +147,7 @@ def causes_of(
     nranks, shared_cores = len(trace.ranks), bool(summary.shared_cores)
     most_ns = max((each.compute_ns[2] for each in summary.ranks), default=None)
     parts = time_parts(summary.run_time_ns, summary.compute_ns / nranks, most_ns, ideal.time_ns, shared_cores)
-    name = _namer(trace)
+    name = _namer(trace, repeats)
     late = _late_ranks(ideal, name)
     caused: dict[int, float] = {}
     for row in ideal.causes:
@@ -174,7 +179,7 @@ _Namer = Callable[[int, int], str]
 """Names the computation between two nodes by their numbers."""
 
 
-def _namer(trace: Trace) -> _Namer:
+def _namer(trace: Trace, repeats: Repeats | None) -> _Namer:
     numbers = node_numbers(trace.nodes)
     calls: dict[int, SiteCall] = {
         numbers[id(event)]: (trace.ops[event.op].name, trace.stack(event.signature))
@@ -183,7 +188,7 @@ def _namer(trace: Trace) -> _Namer:
 
     def name(after: int, node: int) -> str:
         first, last = calls.get(after, FROM_START), calls.get(node, FROM_START)
-        place = computation_place(first, last)
+        place = computation_place(first, last, repeats)
         if place != UNKNOWN and last[1]:
             return place
         site = f" {short_site(site_of(last[1]))}" if last[1] else ""

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from scalatrace.report.costs.computation import (
     Place,
     PlacedComputation,
+    Repeats,
     SiteCall,
     computation_of_nodes,
+    computation_place,
     computations,
     place_of,
 )
@@ -51,11 +53,14 @@ class Computing:
     nodes: tuple[int, ...]
 
 
-def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, ...]:
+def computing_of(
+    trace: Trace, numbers: Mapping[int, int], repeats: Repeats | None = None
+) -> tuple[Computing, ...]:
     """Return the computation of all ranks, the longest first; none if the trace has no times.
 
     Args:
         numbers: id of a node -> number in the tree.
+        repeats: as in `computation_place`.
     """
     nodes: dict[Place, list[int]] = defaultdict(list)
     for leaf, before in computation_of_nodes(trace):
@@ -67,10 +72,12 @@ def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, .
     rows = computations(trace)
     sites = distinct_sites([row.longest[0] for row in rows[:MAX_NAMED]])
     sites += [site_of(row.longest[0][1]) for row in rows[MAX_NAMED:]]
-    return tuple(_row(row, site, tuple(nodes[row.where])) for row, site in zip(rows, sites, strict=True))
+    return tuple(
+        _row(row, site, tuple(nodes[row.where]), repeats) for row, site in zip(rows, sites, strict=True)
+    )
 
 
-def _row(row: PlacedComputation, site: str, nodes: tuple[int, ...]) -> Computing:
+def _row(row: PlacedComputation, site: str, nodes: tuple[int, ...], repeats: Repeats | None) -> Computing:
     """Return the row of a computation; `site`: of the call before it, for most of its time."""
     after = _named_calls([first for first, _ in row.times_ns], {row.longest[0][1]: site})
     before = _named_calls([last for _, last in row.times_ns], {})
@@ -79,7 +86,7 @@ def _row(row: PlacedComputation, site: str, nodes: tuple[int, ...]) -> Computing
         max(0, len(after) - MAX_NEXT),
         before[:MAX_NEXT],
         max(0, len(before) - MAX_NEXT),
-        row.name,
+        computation_place(*row.longest, repeats),
         row.total_ns,
         nodes,
     )
