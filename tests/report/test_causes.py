@@ -86,7 +86,7 @@ def test_times_with_waiting_for_cores_have_no_transfer() -> None:
     assert causes.parts is not None
     assert causes.parts.transfer is None
     assert causes.parts.transfer_efficiency is None
-    assert "which shared cores" in causes.sentence
+    assert "that shared cores" in causes.sentence
 
 
 def test_ranks_of_an_extrapolated_trace_share_no_cores() -> None:
@@ -98,8 +98,8 @@ def test_ranks_of_an_extrapolated_trace_share_no_cores() -> None:
     causes = gathered(trace).causes
     assert causes is not None
     assert "on 4 ranks, extrapolated from runs whose ranks shared cores:" in causes.sentence
-    assert "which shared cores" not in causes.sentence
-    assert "With a core each, equal computation of all ranks and a network" in causes.sentence
+    assert "that shared cores" not in causes.sentence
+    assert "a core for each rank, equally long computation and messages that take no time" in causes.sentence
 
 
 def test_a_run_that_was_shorter_than_its_simulation_has_no_parts() -> None:

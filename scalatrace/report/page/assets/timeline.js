@@ -28,7 +28,7 @@ class TimeLineView {
     const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
     this.runTime = trace.runTime || 0;
     const hasMessages = this.lines.some((line) => sumCalls(line.items, (bar) => bar[SENT][0] >= 0 ? 1 : 0));
-    const dashed = hasMessages ? h("p", { class: "dim" }, "Arrows are messages; dashed ones seem to arrive before they are sent, since times are means. Those to or from ranks without a row end at the edge of the row.") : "";
+    const dashed = hasMessages ? h("p", { class: "dim" }, "Arrows are messages. A dashed arrow goes back in time, since times are means. An arrow to or from a rank without a row ends at the edge of the other rank’s row.") : "";
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
@@ -37,7 +37,7 @@ class TimeLineView {
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
       this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
-      hasLoops ? h("p", { class: "dim" }, "Iterations that are too short to be seen are drawn as the shares of their time, one above the other; zoom in to see their calls.") : "",
+      hasLoops ? h("p", { class: "dim" }, "Where iterations are too short to draw, bars show how their time is divided; zoom in to see their calls.") : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal numbers of calls and equal partners." : "") : "",
       this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));

@@ -81,7 +81,7 @@ def advice_of(
     entries: list[Advice] = []
     late_ranks = () if causes is None else causes.named or causes.late[:MAX_NAMED]
     if causes is not None and causes.serial is not None and basis.whole_ns:
-        entries.append(_serialisation(causes.serial, summary.nprocs))
+        entries.append(_serialisation(causes.serial, summary))
     calls = list(leaves(tree.root))
     if small is not None and small.share >= MIN_SHARE:
         entries.append(_advise_on_small_messages(small, basis))
@@ -124,11 +124,11 @@ TITLES = {
 }
 
 MEASURED = {
-    "late-senders": "Receives and completions take longer than the shortest one at the same place. "
+    "late-senders": "Receives and completions take longer than the shortest call at the same place. "
     "Their partners may send late.",
-    "imbalance": "Collective calls take longer than the shortest one at the same place. "
+    "imbalance": "Collective calls take longer than the shortest call at the same place. "
     "Ranks may arrive late.",
-    "slow-sends": "Sends take longer than the shortest one at the same place. "
+    "slow-sends": "Sends take longer than the shortest call at the same place. "
     "Receivers may be late, or the network busy.",
 }
 
@@ -176,15 +176,19 @@ def _late_start(starts: Sequence[LateStart], nranks: int, basis: TimeBasis) -> A
     return Advice("late-start", "Late start of a rank", text, share, numbers, latest.node)
 
 
-def _serialisation(serial: SerialPart, nranks: int) -> Advice:
+def _serialisation(serial: SerialPart, summary: PageSummary) -> Advice:
+    """Return the entry; where ranks shared cores, its times are of the simulated run, which is shorter."""
+    whole = "the run time"
+    if summary.shared_cores:
+        whole = f"the {coarse_duration(serial.lost_ns / serial.saving)} of the simulated run"
     text = (
-        "Also on a network that takes no time, most ranks would wait while a few compute and hand over to "
-        "each other. Work that does not need the result of the rank before could run at the same time."
+        "Even if messages took no time, most ranks would wait while a few compute, one after another. "
+        "Work that does not need the result of the rank before could run at the same time."
     )
     numbers = (
-        ("possible saving, at most", f"{coarse_duration(serial.lost_ns)} of the run time"),
+        ("possible saving, at most", f"{coarse_duration(serial.lost_ns)} of {whole}"),
         ("one after another", f"{coarse_duration(serial.time_ns)} of it"),
-        ("ranks that compute there", f"{coarse(serial.mean_ranks):g} of {number(nranks)} at once"),
+        ("ranks that compute there", f"{coarse(serial.mean_ranks):g} of {number(summary.nprocs)} at once"),
         ("mostly", serial.place),
         ("in turn, for example", f"ranks {serial.ranks}"),
     )
@@ -282,7 +286,10 @@ def _advise_on_waiting(
         text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis, is_sum=False)),
-        ("its largest part", f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} in one {most.op}"),
+        (
+            "its largest part",
+            f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} at one call of {most.op}",
+        ),
         ("calls", number(sum(leaf.calls for leaf in waiting_calls))),
         (
             "with shared cores" if basis.simulated else "time in them",

@@ -260,16 +260,16 @@ def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrap
     whole_ns = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
     if summary.shared_cores:
         text += (
-            ", extrapolated from runs whose ranks shared cores" if is_extrapolated else ", which shared cores"
+            ", extrapolated from runs whose ranks shared cores" if is_extrapolated else " that shared cores"
         )
         if whole_ns and summary.comm_ns is not None:
             in_mpi = coarse_percent(summary.comm_ns / whole_ns)
-            text += f": {in_mpi} of the time in MPI, waiting for cores included"
+            text += f": {in_mpi} of the time in MPI, with the waiting for cores"
     if parts is None:
         return f"{text}."
     if summary.shared_cores:
-        equal = ", equal computation of all ranks" if is_extrapolated else ""
-        text += f". With a core each{equal} and a network that takes no time"
+        equal = ", equally long computation" if is_extrapolated else ""
+        text += f". Simulated with a core for each rank{equal} and messages that take no time"
     texts = [f"{coarse_percent(parts.computing)} computing"]
     if nranks > 1:
         texts.append(f"{coarse_percent(parts.waiting)} waiting for other ranks")

@@ -131,15 +131,27 @@ class Partners:
             if len(peers) <= MAX_DISTANCES:
                 rank = "rank" if len(peers) == 1 else "ranks"
                 return f"{at_least}{rank} {', '.join(map(number, peers))}"
-            return f"{at_least}{number(len(peers))} ranks from {number(peers[0])} to {number(peers[-1])}"
-        distances = sorted({peer - rank for rank, peer in self.pairs})
-        shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES])
+            ends = f"{number(peers[0])} to {number(peers[-1])}"
+            if peers[-1] - peers[0] < len(peers):
+                return f"{at_least}ranks {ends}"
+            return f"{at_least}{number(len(peers))} ranks from {ends}"
+        distances, around = self._distances(nranks)
+        shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES]) + around
         if len(distances) > MAX_DISTANCES:
             ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
             return f"{at_least}{len(distances)} distances between ranks, {ends}"
         if self.complete or (self._is_regular() and not self.cut):
             return f"own rank {shown}"
         return f"for example own rank {shown}"
+
+    def _distances(self, nranks: int) -> tuple[list[int], str]:
+        """Return the distances to the partners, ascending; modulo the ranks where they go around these."""
+        distances = sorted({peer - rank for rank, peer in self.pairs})
+        around = {(d + nranks // 2) % nranks - nranks // 2 for d in distances}
+        largest = max(max(pair) for pair in self.pairs)
+        if largest < nranks and len(around) < len(distances):
+            return sorted(around), f" modulo {number(nranks)}"
+        return distances, ""
 
     def _is_regular(self) -> bool:
         """Whether most partners are at a distance at which another rank has one, too."""
