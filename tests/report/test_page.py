@@ -19,7 +19,9 @@ from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import SCRIPTS, STYLES, page
 from scalatrace.report.page.predictions import history
+from scalatrace.report.scaling.runs import grade
 from support.builder import Builder
+from support.late_ranks import late
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
 
 MAX_BYTES = 3_000_000
@@ -131,6 +133,16 @@ def test_two_traces_and_their_differences() -> None:
     texts = "".join(Reader(text).texts)
     assert "Differences" in texts
     assert texts.count("right.st") > 3
+
+
+def test_efficiencies_have_the_grades_of_pop() -> None:
+    """Where ranks shared cores they have none: these are lower than with a core for each rank."""
+    trace = late([0, 0, 16, 0], 30_000)
+    text = page([gather(trace, "a.st")])
+    (value, shown) = re.search(r"parallel efficiency</dt><dd class=\"(\w+)\">([\d.]+) %", text).groups()  # type: ignore[union-attr]
+    assert value == grade(float(shown) / 100)
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
+    assert re.search(r"parallel efficiency</dt><dd>", page([gather(trace, "a.st")]))
 
 
 def test_runs_to_record_are_only_those_of_extrapolate() -> None:

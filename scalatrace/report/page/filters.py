@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scalatrace.report.costs.rows import short_site_text
+from scalatrace.report.scaling.runs import grade
 from scalatrace.report.style import (
     cell,
     coarse_duration,
@@ -39,6 +40,7 @@ def _without_function(frame: str) -> str:
 FILTERS: dict[str, Callable[..., str]] = {
     "cell": _cell,
     "duration": _or_dash(duration),
+    "grade": grade,
     "interval": lambda interval: " to ".join(interval_ends(interval["low_ns"], interval["high_ns"])),
     "coarse_duration": _or_dash(coarse_duration),
     "coarse_percent": _or_dash(coarse_percent),

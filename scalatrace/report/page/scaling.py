@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass
 from scalatrace.report.page.page import rendered
 from scalatrace.report.scaling.recorded_growth import COMPUTATION, GrowingTime, growing_times, times_of_sites
 from scalatrace.report.scaling.runs import (
+    GRADES,
     ScalingKind,
     ScalingRun,
     check_sizes,
     efficiency_rows,
+    grade,
     kind_of_scaling,
     scaling_run,
 )
@@ -62,9 +64,6 @@ EFFICIENCIES = (
 )
 """Lines of the table of efficiencies: depth, column of `efficiency_rows`, text. Each is the product of those
 below it that are one level deeper."""
-
-GRADES = (("good", 0.8), ("middling", 0.6), ("worse", 0.0))
-"""Grades of an efficiency, each with the value from which on it counts."""
 
 MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
@@ -136,11 +135,6 @@ def scaling_of_traces(traces: Sequence[tuple[str, Trace]], weak: bool | None = N
     """
     runs = [scaling_run(trace, name, ideal_time_ns(trace)) for name, trace in traces]
     return scaling_of(runs, [times_of_sites(trace) for _, trace in traces], weak)
-
-
-def grade(efficiency: float | None) -> str:
-    """Return the name of an efficiency's grade; "": not known."""
-    return "" if efficiency is None else next(name for name, least in GRADES if efficiency >= least)
 
 
 def speedup_name(kind: ScalingKind) -> str:

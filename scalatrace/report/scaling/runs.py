@@ -26,10 +26,16 @@ from scalatrace.report.style import coarse, coarse_percent
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import oversubscription_note
 
-__all__ = ["ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "kind_of_scaling", "scaling_run"]
+__all__ = [
+    "GRADES", "ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "grade", "kind_of_scaling",
+    "scaling_run",
+]  # fmt: skip
 
 MAX_STRONG_EXPONENT, MIN_WEAK_EXPONENT = 0.3, 0.7
 """Exponents of the number of ranks with which the work of all ranks grows in strong and in weak scaling."""
+
+GRADES = (("good", 0.8), ("middling", 0.6), ("worse", 0.0))
+"""Grades of an efficiency, each with the value from which on it counts."""
 
 MESSAGES = (Category.SEND, Category.SENDRECV, Category.PERSISTENT)
 
@@ -106,6 +112,11 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
         counts.get("messages"),
         counts.get("collectives"),
     )
+
+
+def grade(efficiency: float | None) -> str:
+    """Return the name of an efficiency's grade; "": not known."""
+    return "" if efficiency is None else next(name for name, least in GRADES if efficiency >= least)
 
 
 def _counts(trace: Trace) -> dict[str, float | None]:
