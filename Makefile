@@ -29,7 +29,7 @@ PIP_INSTALL_MPICH := $(VENV_MPICH)/bin/python -m pip install $(PIP_OPTIONS)
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench bench-all lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all test-apps sanitize coverage fuzz bench bench-all lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, with 16 and 64 r
 .PHONY: durations
 durations: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests; list those that belong into tests/long.txt
 	$(PYTEST) -m 'not slow and not long' --durations=0 --durations-min=4
+
+test-apps: $(VENV)/.ready ## Record, verify, replay, generate and report ten programs of Debian, those that are installed
+	$(BIN)/python -m pytest -v tests/applications
 
 sanitize: $(VENV)/.ready ## Run tests of core and shim under gcc's sanitizers (address, undefined, thread)
 	$(BIN)/python tests/sanitize.py

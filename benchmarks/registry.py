@@ -13,6 +13,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "reproduction.command": ("reproduction",),
     "record.size": ("size",),
     "record.overhead": ("overhead",),
+    "record.peers": ("peers",),
     "record.debian": ("debian",),
     "record.workloads": ("workloads", "workloads-options"),
     "record.merge_scale": ("merge-scale",),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -35,6 +36,12 @@ def compile_c(mpi: Mpi, source: Argument, target: Path, *flags: Argument) -> Pat
     command = [mpi.mpicc, "-O2", *flags, "-o", target, PROGRAMS / source, "-lm"]
     run(command, env=mpi.environment(), timeout=300).check()
     return target
+
+
+def children_cpu_s() -> float:
+    """Return the CPU seconds of all processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def not_run(error: Exception) -> str:

@@ -27,6 +27,9 @@ HELP = {
     "limit": "seconds of a run, and of each check of it",
     "render": "measure nothing; write page and plots from the stored rows",
     "output": "folder of RESULTS.md",
+    "pilgrim": "sources of Pilgrim",
+    "recorder": "sources of Recorder",
+    "mpip": "sources of mpiP",
     "inputs": "PROGRAM:N=V, parameters of a program",
 }
 POSITIONAL: dict[str, dict[str, Any]] = {

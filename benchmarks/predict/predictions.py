@@ -17,7 +17,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.record.debian import hpcc_input
 from benchmarks.running import Pacing, arguments, cases, compile_c, recorded
 from benchmarks.study import SkippedError, Study, choose, find_mpi
 from benchmarks.table import ResultTable, Row, compared, errors_in, verdict
@@ -30,6 +29,7 @@ from scalatrace.predict.kernels import fit_traces
 from scalatrace.predict.platform import Platform, PlatformCheck, read_platform
 from scalatrace.predict.platform.accuracy import accuracy_of
 from scalatrace.report.costs.efficiency import efficiency
+from support.applications import hpcc_input
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 from support.running import record

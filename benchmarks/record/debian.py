@@ -1,118 +1,20 @@
-"""Trace Debian's lammps, hpcc and pw.x: same results as untraced, nothing lost, bytes of trace and logs."""
+"""Trace ten programs of Debian: same results as untraced, nothing lost, bytes of trace and logs, CPU time."""
 
 from __future__ import annotations
 
 import argparse
 import difflib
-import re
-import shutil
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-from benchmarks.running import ONE_THREAD, PROGRAMS, measure_sizes
+from benchmarks.running import ONE_THREAD, children_cpu_s, measure_sizes
 from benchmarks.study import SkippedError, Study, choose
 from benchmarks.table import ResultTable, Row, grouped, verdict
+from support.applications import APPLICATIONS, RANKS, Application
 from support.mpis import Mpi, installed
-from support.running import Finished, mpirun, record, run, scalatrace
-
-MEASURED = re.compile(r"[-+]?\d+\.\d+(e[-+]?\d+)?|\d+(?= errors)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class DebianProgram:
-    """A program with its input.
-
-    Attributes:
-        program: what must be installed; `package` is Debian's name for it.
-        nprocs: ranks to run on.
-        sizes: how long it runs, and `unit`, in what: time steps, or the order of HPL's matrix.
-        arguments: of the program.
-        prepare: puts the input for one of the sizes into the folder where the program will run.
-        results: the lines that must be equal with and without tracing, from standard output and that folder.
-    """
-
-    name: str
-    package: str
-    program: str
-    nprocs: tuple[int, ...]
-    sizes: tuple[int, ...]
-    unit: str
-    arguments: tuple[str, ...]
-    prepare: Callable[[Path, int], None]
-    results: Callable[[str, Path], list[str]]
-
-    @property
-    def title(self) -> str:
-        """What tables call it."""
-        return f"{self.name} ({self.unit})"
-
-
-def _filled(name: str, folder: Path, **values: int) -> None:
-    """An input file of this folder, with `@SIZE@` and the like replaced."""
-    text = (PROGRAMS / name).read_text()
-    for key, value in values.items():
-        text = text.replace(f"@{key.upper()}@", str(value))
-    (folder / name).write_text(text)
-
-
-def _thermodynamics(output: str, _: Path) -> list[str]:
-    """LAMMPS: atoms, the table of temperature, energies and pressure, the neighbour lists; no times."""
-    wanted = r"Created \d|^\s*Step |^\s+\d+(\s+\S+){5}\s*$|Total # of neighbors|Neighbor list builds"
-    return [line.strip() for line in output.splitlines() if re.search(wanted, line)]
-
-
-def hpcc_input(folder: Path, order: int, rows: int = 2, columns: int = 2) -> None:
-    """Write HPCC's input for a matrix of some order on a grid of ranks."""
-    _filled("hpccinf.txt", folder, size=order, rows=rows, columns=columns)
-
-
-def _hpcc_checks(_: str, folder: Path) -> list[str]:
-    """HPCC: every verdict in its output file, and the sizes in its summary.
-
-    No results are rates, times and dates, what comes from a seed by the clock (residuals, DGEMM_N), and
-    how many updates RandomAccess lost to its races (it passes below 1 %).
-    """
-    lines = (folder / "hpccoutf.txt").read_text().splitlines()
-    verdicts = [line for line in lines if re.search(r"PASSED|FAILED|Found|completed and passed", line)]
-    sizes = [line for line in lines if re.match(r"(Success|(?!DGEMM).*_[nN]|.*_nb)=", line)]
-    return [" ".join(MEASURED.sub("#", line).split()) for line in verdicts + sizes]
-
-
-def _silicon(folder: Path, steps: int) -> None:
-    """Silicon's pseudopotential is computed on the spot, by the package's own program for atoms."""
-    _filled("si.md.in", folder, size=steps)
-    shutil.copy(PROGRAMS / "si.ld1.in", folder)
-    run(["ld1.x", "-in", "si.ld1.in"], cwd=folder).check()
-    if not (folder / "Si.UPF").exists():
-        raise OSError("ld1.x wrote no pseudopotential")
-
-
-def _energies(output: str, _: Path) -> list[str]:
-    """Quantum ESPRESSO: everything but times, dates and memory."""
-    clock = re.compile(r"\bWALL\b|\bCPU\b|cpu time|starts on|RAM|This run was terminated on")
-    return [line.rstrip() for line in output.splitlines() if not clock.search(line)]
-
-
-_LAMMPS_ARGUMENTS = ("-in", "melt.in", "-log", "none")
-_PW_ARGUMENTS = ("-in", "si.md.in")
-RANKS = (4, 8, 16)
-CASES = (
-    DebianProgram(
-        "lammps, LJ melt", "lammps", "lmp", RANKS, (100, 1000, 5000), "steps",
-        _LAMMPS_ARGUMENTS, partial(_filled, "melt.in"), _thermodynamics,
-    ),
-    DebianProgram("hpcc", "hpcc", "hpcc", RANKS, (192, 384, 768), "order", (), hpcc_input, _hpcc_checks),
-    DebianProgram(
-        "pw.x, silicon", "quantum-espresso", "pw.x", RANKS, (2, 6, 18), "MD steps",
-        _PW_ARGUMENTS, _silicon, _energies,
-    ),
-)  # fmt: skip
-
+from support.running import Finished, mpirun, record, scalatrace
 
 COLUMNS = (
     "program",
@@ -124,28 +26,28 @@ COLUMNS = (
     "trace",
     "log",
     "log.gz",
-    "s plain",
-    "s traced",
+    "CPU s plain",
+    "CPU s traced",
 )
 
 
-def plain_run(mpi: Mpi, case: DebianProgram, nprocs: int, folder: Path) -> tuple[Finished, float]:
-    """The program as it is; and its seconds."""
-    began = time.monotonic()
-    done = mpirun(mpi, nprocs, [case.program, *case.arguments], env=ONE_THREAD, cwd=folder, timeout=600)
-    return done.check(), time.monotonic() - began
+def plain_run(mpi: Mpi, case: Application, nprocs: int, size: int, folder: Path) -> tuple[Finished, float]:
+    """Run the program as it is; return also its CPU seconds."""
+    before_s = children_cpu_s()
+    done = mpirun(mpi, nprocs, case.argv(size), env=ONE_THREAD, cwd=folder, timeout=600)
+    return done.check(), children_cpu_s() - before_s
 
 
-def traced_run(mpi: Mpi, case: DebianProgram, nprocs: int, folder: Path) -> tuple[Finished, float]:
-    """The program under the tracer, a.st and logs in the same folder; and its seconds."""
-    began = time.monotonic()
-    command = [case.program, *case.arguments]
-    options = ["--flat-log", folder / "logs"]
-    done = record(mpi, nprocs, command, folder / "a.st", options=options, env=ONE_THREAD, timeout=900)
-    return done, time.monotonic() - began
+def traced_run(
+    mpi: Mpi, case: Application, nprocs: int, size: int, folder: Path, options: Sequence[str] = ()
+) -> tuple[Finished, float]:
+    """Run the program under the tracer, a.st in its folder; return also CPU seconds, the merge included."""
+    before_s = children_cpu_s()
+    done = record(mpi, nprocs, case.argv(size), folder / "a.st", options=options, env=ONE_THREAD, timeout=900)
+    return done, children_cpu_s() - before_s
 
 
-def prepared(case: DebianProgram, size: int, parent: Path, name: str) -> Path:
+def prepared(case: Application, size: int, parent: Path, name: str) -> Path:
     """A fresh folder with the program's input."""
     folder = parent / name
     folder.mkdir()
@@ -153,12 +55,13 @@ def prepared(case: DebianProgram, size: int, parent: Path, name: str) -> Path:
     return folder
 
 
-def _measured(mpi: Mpi, case: DebianProgram, nprocs: int, size: int, parent: Path) -> tuple[Row, list[str]]:
-    """Run a program both ways; return the cells of its row, and what went wrong."""
-    plain, traced = (prepared(case, size, parent, name) for name in ("plain", "traced"))
+def _measured(mpi: Mpi, case: Application, nprocs: int, size: int, parent: Path) -> tuple[Row, list[str]]:
+    """Run a program plain, traced, and traced with logs; return the cells of its row, and what went wrong."""
+    plain, timed, traced = (prepared(case, size, parent, name) for name in ("plain", "timed", "traced"))
     try:
-        expected, plain_s = plain_run(mpi, case, nprocs, plain)
-        done, traced_s = traced_run(mpi, case, nprocs, traced)
+        expected, plain_s = plain_run(mpi, case, nprocs, size, plain)
+        _, traced_s = traced_run(mpi, case, nprocs, size, timed)
+        done, _ = traced_run(mpi, case, nprocs, size, traced, ["--flat-log", "logs"])
     except TimeoutError:
         return ["time limit", *["-"] * 7], []
     wanted = case.results(expected.stdout, plain)
@@ -182,11 +85,13 @@ def _measured(mpi: Mpi, case: DebianProgram, nprocs: int, size: int, parent: Pat
 def _rows(mpi: Mpi, args: argparse.Namespace) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:  # the shim is built now, not inside the first measured run
         record(mpi, 1, ["true"], Path(folder, "a.st"), timeout=300)
-    for case in choose(CASES, args.only, lambda case: case.name):
-        if shutil.which(case.program) is None:
-            print(f"skipped: {case.name}, {case.program} is not installed (apt install {case.package})")
+    for case in choose(APPLICATIONS, args.only, lambda case: case.name):
+        if missing := case.missing:
+            print(f"skipped: {case.name}, no {missing[0]} (apt install {case.package})")
             continue
-        for nprocs, size in product(args.ranks or case.nprocs, args.sizes or case.sizes):
+        for nprocs, size in product(
+            sorted(set(args.ranks or RANKS) & set(case.nprocs)), args.sizes or case.sizes
+        ):
             with tempfile.TemporaryDirectory() as folder:
                 cells, wrong = _measured(mpi, case, nprocs, size, Path(folder))
             print(*wrong, sep="\n")
@@ -210,7 +115,7 @@ def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
 STUDIES = (
     Study(
         "debian",
-        "lammps, hpcc and pw.x from Debian, traced and not, three lengths on 4, 8, 16 ranks",
+        "ten programs of Debian, traced and not, three lengths on 4, 8, 16 ranks",
         "README.md",
         _tables,
         {"only": [], "ranks": [], "sizes": []},

@@ -148,8 +148,14 @@ static void *set(int number, void *next) {
 
 /* -- the choice ------------------------------------------------------------------------------------------ */
 
+/* Find this library. The constructors of others run before its own, and may call MPI: libmpi_cxx.so of Open MPI 4 does. */
+static void find_front(void) {
+    if (!front.path) front = object_at(&front);
+}
+
 bool front_is_active(void) {
     const char *path = getenv("SCALATRACE_FRONT");
+    find_front();
     return path && front.path && !strcmp(path, front.path);
 }
 
@@ -222,6 +228,7 @@ void *front_resolve(int number, void *caller) {
     const char *name = names[number];
     int error = errno;
     pthread_mutex_lock(&resolving);
+    find_front();
     void *target = front_is_own(number) ? look_up(shim, name) : NULL;
     if (front_is_own(number)) {
         if (!target) *(int (**)(void))&target = no_tracer;
@@ -283,7 +290,7 @@ void *front_dlsym(void *handle, const char *name) {
 }
 
 __attribute__((constructor)) static void start(void) {
-    front = object_at(&front);
+    find_front();
     front_find_dlsym();
     front_make_conditional();
 }

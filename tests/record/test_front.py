@@ -83,6 +83,27 @@ def test_a_library_that_is_bound_past_the_tracer(openmpi: Mpi, tmp_path: Path) -
 
 
 @pytest.mark.mpi
+def test_a_constructor_that_calls_mpi(mpi: Mpi, tmp_path: Path) -> None:
+    """Constructors of libraries run before those of preloaded ones: libmpi_cxx.so of Open MPI 4 has one."""
+    early, program, trace = tmp_path / "libearly.so", tmp_path / "uses", tmp_path / "a.st"
+    (tmp_path / "early.c").write_text(
+        "#include <mpi.h>\nint early = 1;\n"
+        "__attribute__((constructor)) static void start(void) { MPI_Initialized(&early); }\n"
+    )
+    (tmp_path / "uses.c").write_text(
+        "#include <mpi.h>\nextern int early;\nint main(int argc, char **argv) {\n"
+        "    MPI_Init(&argc, &argv);\n    for (int i = 0; i < 3; i++) MPI_Barrier(MPI_COMM_WORLD);\n"
+        "    MPI_Finalize();\n    return early;\n}\n"
+    )
+    environment = mpi.environment()
+    run([mpi.mpicc, "-shared", "-fPIC", "-o", early, tmp_path / "early.c"], env=environment).check()
+    place = [f"-L{tmp_path}", "-learly", f"-Wl,-rpath,{tmp_path}"]
+    run([mpi.mpicc, "-o", program, tmp_path / "uses.c", *place], env=environment).check()
+    record(mpi, 2, [program], trace).check()
+    assert counted(trace) == BARRIERS
+
+
+@pytest.mark.mpi
 def test_another_tool(mpi: Mpi, build: Builder, tmp_path: Path) -> None:
     tool, trace = tmp_path / "tool.so", tmp_path / "a.st"
     source = PROGRAMS / "other_tool.c"
