@@ -197,9 +197,9 @@ class _Spaces:
 class TreeAlignment(StrEnum):
     """How the nodes of traces are aligned, in the order in which that is tried.
 
-    RECORDED: as recorded and in canonical form. STAGED: with loops over the stages of trees, before the other
-    forms of RECORDED where calls of trees are what has no rule, and else after MARKED. MARKED: different calls
-    of one site apart. SHARED_PARTS: as RECORDED, with formulas that consist of parts of others.
+    RECORDED: as recorded and in canonical form. MARKED: different calls of one site apart. STAGED: with loops
+    over the stages of trees, at once where calls of trees are what has no rule. SHARED_PARTS: as RECORDED,
+    with formulas that consist of parts of others.
     """
 
     RECORDED = "recorded"
