@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,11 +64,16 @@ class SeenValues:
 
 
 class NoFormulaError(ExtrapolationError):
-    """Error: no formula gives the values of a quantity."""
+    """Error: no formula gives the values of a quantity.
+
+    Attributes:
+        sites: of a repeat or a peer: keys of the events that it belongs to; for a loop, of all within.
+    """
 
     def __init__(self, fact: str, values: SeenValues | None = None) -> None:
         super().__init__(fact)
         self.values = values
+        self.sites: frozenset[Hashable] = frozenset()
 
 
 class UnconfirmedError(NoFormulaError):

@@ -107,6 +107,19 @@ class Foldings:
         """
         return None if self._marked_keys is None else self._folded(self._marked_keys)
 
+    @cached_property
+    def staged_sites(self) -> frozenset[Key]:
+        """The keys of calls that are stages of trees or butterflies."""
+        ranks, calls = self._ranks, self._staged_calls
+        if ranks is None or calls is None:
+            return frozenset()
+        return frozenset(
+            key
+            for point, staged in calls.items()
+            for key, stage in zip(ranks.keys[point], staged.stage, strict=True)
+            if stage >= 0
+        )
+
     def by_stages(self, with_marks: bool, by_site: bool) -> Trees | None:
         """Return the trees of `canonical` with stages of trees and butterflies as loops; None without stages.
 

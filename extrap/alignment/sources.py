@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.alignment.rank_tree import RankNode
@@ -15,6 +18,7 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.requests import OF_ALL
 from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.from_arrays import distinct, first_values
 from scalatrace.trace.values.vec import Vec, special_name
 
 if TYPE_CHECKING:
@@ -76,7 +80,7 @@ class Shared:
         key = id(vec), n
         if key not in self._values:
             try:
-                self._values[key] = vec, vec.first(n)
+                self._values[key] = vec, tuple(first_values(vec, n).tolist())
             except ValueError as error:
                 raise FormatError(f"corrupt trace: {error}") from None
         return self._values[key][1]
@@ -135,8 +139,11 @@ class Sources:
                 kinds.append(stored)
             elif name in TAGS:
                 tags.append(stored)
+        known: dict[tuple[Hashable, ...], Mark] = {}  # equal calls share their mark
+        rows = zip(*kinds, *tags, strict=True) if kinds or tags else repeat((), runs)
         return [
-            Mark(tuple(row[call] for row in kinds), tuple(row[call] for row in tags)) for call in range(runs)
+            known.get(row) or known.setdefault(row, Mark(row[: len(kinds)], row[len(kinds) :]))
+            for row in rows
         ]
 
     def stages(self, leaf: int) -> list[CallStage]:
@@ -147,24 +154,26 @@ class Sources:
         comm_at = self._trace.ops[event.op].position(Kind.COMM)
         if not places or comm_at is None:
             return [CallStage()] * runs
-        families = self._stored(leaf, comm_at)[1]
-        comms = [self._trace.communicator(family, self._rank) for family in families]
-        result = []
-        rows = zip(families, comms, *(self._peers(leaf, at) for at in places), strict=True)
-        for family, comm, *peers in rows:
-            count = max(len(comm.peers) - 1, 0).bit_length()
-            if min(peers) < 0:
-                result.append(CallStage(stages=count, comm=family))
-                continue
-            number = _exponent({abs(comm.rank - peer) for peer in peers})
-            result.append(CallStage(number if number < count else -1, count, family))
-        return result
+        rows = [self._stored(leaf, comm_at)[1], *(self._peers(leaf, at) for at in places)]
+        table = np.array(rows, dtype=np.int64)
+        kinds, kind_of = distinct(table)
+        stages = [self._stage(family, peers) for family, *peers in table[:, kinds].T.tolist()]
+        return [stages[kind] for kind in kind_of.tolist()]
+
+    def _stage(self, family: int, peers: Sequence[int]) -> CallStage:
+        """Return the stage of a call with these peers in a communicator."""
+        comm = self._trace.communicator(family, self._rank)
+        count = max(len(comm.peers) - 1, 0).bit_length()
+        if min(peers) < 0:
+            return CallStage(stages=count, comm=family)
+        number = _exponent({abs(comm.rank - peer) for peer in peers})
+        return CallStage(number if number < count else -1, count, family)
 
     def requests(self, leaf: int) -> list[Sequence[int]] | None:
         """Return the ages of the requests that calls of a leaf complete; None if it is none of OF_ALL."""
         event = self._event(leaf)
         op = self._trace.ops[event.op]
-        if op.name not in OF_ALL:
+        if not self.completes_all(leaf):
             return None
         at = next(k for k, (name, _) in enumerate(op.params) if name in ("request", "requests"))
         stored = self._stored(leaf, at)[1]
@@ -172,10 +181,14 @@ class Sources:
             return [self._trace.arrays[index].values if index >= 0 else () for index in stored]
         return [(age,) for age in stored]
 
+    def completes_all(self, leaf: int) -> bool:
+        """Return whether the calls of a leaf complete all requests that they are given."""
+        return self._trace.ops[self._event(leaf).op].name in OF_ALL
+
     def completes_some(self, leaf: int) -> bool:
         """Return whether the calls of a leaf complete, or free, requests in another way."""
         name = self._trace.ops[self._event(leaf).op].name
-        return name not in OF_ALL and operation(name).category is Category.COMPLETION
+        return not self.completes_all(leaf) and operation(name).category is Category.COMPLETION
 
     def makes_request(self, leaf: int) -> bool:
         """Return whether the calls of a leaf make requests."""
@@ -212,11 +225,14 @@ class Sources:
         encoding, values = self._stored(leaf, at)
         comm_at = self._trace.ops[self._event(leaf).op].position(Kind.COMM)
         families = [0] * len(values) if comm_at is None else self._stored(leaf, comm_at)[1]
-        result = []
-        for value, family in zip(values, families, strict=True):
+        assert encoding is not None
+        stored = np.array(values, dtype=np.int64)
+        peers = stored.copy()
+        for family in sorted(set(families)):
             comm = self._trace.communicator(family, self._rank)
-            assert encoding is not None
-            result.append(encoding.decode(value, comm.rank, max(len(comm.peers), 1)))
+            is_in = np.array(families) == family
+            peers[is_in] = encoding.decode_all(stored[is_in], comm.rank, max(len(comm.peers), 1))
+        result: list[int] = peers.tolist()
         return result
 
 

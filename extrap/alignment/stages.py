@@ -104,6 +104,8 @@ def _with_completions(calls: Sequence[CallStage], order: Order, sources: Sources
 
     A call that completes none is in the stage of the calls before it, or in the next one if it was there.
     """
+    if not any(sources.completes_all(leaf) for leaf in {leaf for leaf, _ in order}):
+        return list(calls)
     result: list[CallStage] = []
     open_requests: list[CallStage] = []
     last, completed = CallStage(), set[int]()

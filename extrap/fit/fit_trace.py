@@ -121,7 +121,13 @@ def fit(
 
 
 def _explained(fitter: Fitter, explain: Callable[[], SymbolicTrace | None]) -> SymbolicTrace | None:
-    """Return the model of `explain` where the recorded nodes have values without rule."""
+    """Return the model of `explain` where the recorded nodes have values without rule.
+
+    Where trees have no rule, it is asked for before their stages are sought: without the size of the problem,
+    counts would follow no rule in any alignment.
+    """
+    if fitter.has_unruled_trees and (model := explain()) is not None:
+        return model
     try:
         fitter.aligned_rules()
     except NoFormulaError as error:
@@ -192,7 +198,8 @@ class TreeAlignment(StrEnum):
     """How the nodes of traces are aligned, in the order in which that is tried.
 
     RECORDED: as recorded and in canonical form. MARKED: different calls of one site apart. STAGED: with loops
-    over the stages of trees. SHARED_PARTS: as RECORDED, with formulas that consist of parts of others.
+    over the stages of trees, at once where calls of trees are what has no rule. SHARED_PARTS: as RECORDED,
+    with formulas that consist of parts of others.
     """
 
     RECORDED = "recorded"
@@ -224,6 +231,7 @@ class Fitter:
         self._by_symmetry: Space | None = None
         self._makers: dict[int, tuple[Path, ...]] = {}
         self._failed: list[_Failed] = []
+        self._untried = self.alignments()
         self._aligned: tuple[Rule, ...] | ExtrapolationError | None = None
         self.alignment = ""
         self._around: dict[int, Chains] = {}
@@ -284,19 +292,17 @@ class Fitter:
         """
         alternatives = {
             TreeAlignment.MARKED: self._by_marks,
-            TreeAlignment.STAGED: self._by_stages,
+            TreeAlignment.STAGED: lambda: self._staged_rules,
             TreeAlignment.SHARED_PARTS: self._with_shared_parts,
         }
         unruled: ExtrapolationError = NoFormulaError(f"no formulas were found for nodes aligned as {only}")
         if only not in (TreeAlignment.MARKED, TreeAlignment.STAGED):
             try:
-                rules, self.alignment = self.aligned_rules(), TreeAlignment.RECORDED
+                return self.aligned_rules()
             except PollingError:
                 raise
             except ExtrapolationError as error:
                 unruled = error
-            else:
-                return rules
         for alignment, alternative in alternatives.items():
             if only in ("", alignment) and (found := alternative()) is not None:
                 self.alignment = alignment
@@ -304,7 +310,10 @@ class Fitter:
         raise unruled
 
     def aligned_rules(self) -> tuple[Rule, ...]:
-        """Return the rules of the nodes of `alignments`. Raises the first ExtrapolationError."""
+        """Return the rules of the nodes of `alignments`, or of stages where trees are what has no rule.
+
+        Raises the first ExtrapolationError.
+        """
         if self._aligned is None:
             self._aligned = self._first_rules()
         if isinstance(self._aligned, ExtrapolationError):
@@ -312,14 +321,36 @@ class Fitter:
         return self._aligned
 
     def _first_rules(self) -> tuple[Rule, ...] | ExtrapolationError:
-        first: ExtrapolationError | None = None
-        for nodes in self.alignments():
-            try:
-                return self._rules(nodes)
-            except ExtrapolationError as error:
-                first = first or error
-        assert first is not None
-        return first
+        if self.has_unruled_trees and self._staged_rules is not None:
+            self.alignment = TreeAlignment.STAGED
+            return self._staged_rules
+        self.alignment = TreeAlignment.RECORDED
+        if not isinstance(self._recorded, ExtrapolationError):
+            return self._recorded
+        others = (self._rules_or_error(nodes) for nodes in self._untried)
+        return next((rules for rules in others if not isinstance(rules, ExtrapolationError)), self._recorded)
+
+    @cached_property
+    def _recorded(self) -> tuple[Rule, ...] | ExtrapolationError:
+        """The rules of the first of `alignments`, or why there are none."""
+        return self._rules_or_error(next(self._untried))
+
+    @cached_property
+    def has_unruled_trees(self) -> bool:
+        """Whether the first quantity without rule belongs to calls that are stages of trees."""
+        error = self._recorded
+        return (
+            isinstance(error, NoFormulaError)
+            and not isinstance(error, PollingError)
+            and bool(error.sites)
+            and not error.sites.isdisjoint(self._foldings.staged_sites)
+        )
+
+    def _rules_or_error(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...] | ExtrapolationError:
+        try:
+            return self._rules(nodes)
+        except ExtrapolationError as error:
+            return error
 
     def marked(self) -> tuple[Aligned, ...] | None:
         """Align the trees with different calls of one call site apart; None if there are none."""
@@ -334,7 +365,8 @@ class Fitter:
         except ExtrapolationError:
             return None
 
-    def _by_stages(self) -> tuple[Rule, ...] | None:
+    @cached_property
+    def _staged_rules(self) -> tuple[Rule, ...] | None:
         """Return the rules of the trees with loops over stages; None when there are none, or no rules."""
         fitter: Fitter | None = None
         for by_site, with_marks in product((False, True), repeat=2):
@@ -616,6 +648,15 @@ class Fitter:
             return whole
         return _Mispredicted(field.cost, mismatch)
 
+    def _without_formula(
+        self, what: str, samples: Samples, node: Aligned, name: str, kind: Kind | None
+    ) -> NoFormulaError:
+        """Return the error for a quantity of a node without a rule."""
+        error = fields.no_formula_error(what, samples, self.space, _op(node), name, kind)
+        if kind is Kind.PEER or name == "repeat":
+            error.sites = frozenset(event.key for event in _events_in(node))
+        return error
+
     def _found(
         self,
         name: str,
@@ -630,7 +671,7 @@ class Fitter:
             field = fields.fit(self._by_symmetry, samples, chains, name == "repeat")
         what = f"{name} of {where(node)}"
         if field is None:
-            raise fields.no_formula_error(what, samples, self.space, _op(node), name, kind)
+            raise self._without_formula(what, samples, node, name, kind)
         if isinstance(field, _Mispredicted):
             raise misprediction_error(what, self.space, field.mismatch, kind)
         if "count" not in name:
@@ -689,7 +730,7 @@ class Fitter:
         if not candidates:
             what = f"{name} of {where(node)}"
             peers = encode_peers(decoded, Encoding.ABSOLUTE)
-            raise fields.no_formula_error(what, peers, self.space, _op(node), name, kind)
+            raise self._without_formula(what, peers, node, name, kind)
         _, encoding, best = min(candidates, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
         field = without_coincidences(self.space, _without_blocks(field))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 import numpy as np
 
@@ -74,7 +73,7 @@ def messages_of_event(trace: Trace, event: Event, rank: int, times: int) -> Mess
     if place.constant or not tags or not 0 < times <= MAX_LISTED:
         counted = counted_calls(trace, event, rank, times, lambda op, name: True)
         return _joined([messages_of_call(call, n) for call, n in counted])
-    table = np.array(list(islice(place.rows, times)), dtype=np.int64).T
+    table = place.table(times)
     first, number_of = distinct(table)
     table = table[:, first]
     kinds, kind_of = distinct(np.delete(table, tags, axis=0))

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from itertools import chain, repeat
 from typing import Any
 
+import numpy as np
+
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.callsite import Stack, call_site
@@ -13,6 +16,7 @@ from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Communicator, Kind, Op
 from scalatrace.trace.model.trace_tables import TraceTables
+from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
@@ -45,6 +49,19 @@ class CompiledEvent:
         self.own_pred = trace.pred_index.get((node.op, node.signature), -1)
         self.rows = _rows(self)
         self.histograms: dict[int, tuple[Histogram | None, ...]] | None = None
+
+    def table(self, n: int) -> Ints:
+        """Return the values of the first n calls: [parameters, n]; peers are ranks.
+
+        Raises:
+            FormatError: there are fewer.
+        """
+        columns = [_first_values(self, param, n) for param in self.node.params]
+        families = None if self.comm_at is None else columns[self.comm_at]
+        for at, param in enumerate(self.node.params):
+            if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
+                columns[at] = _decode_peers(self, param.encoding, columns[at], families)
+        return np.array(columns)
 
     @property
     def constant(self) -> bool:
@@ -217,6 +234,27 @@ def _column(place: CompiledEvent, param: Param) -> Iterator[int]:
         return repeat(param.encoding.decode(vec.constant, own_rank, size))
     decode = param.encoding.decode
     return (decode(value, own_rank, size) for value in vec)
+
+
+def _first_values(place: CompiledEvent, param: Param, n: int) -> Ints:
+    """Return the stored values of a parameter in the first n calls."""
+    try:
+        return first_values(vec_at(place, param), n)
+    except ValueError:
+        raise FormatError(ended(place)) from None
+
+
+def _decode_peers(place: CompiledEvent, encoding: Encoding, values: Ints, families: Ints | None) -> Ints:
+    """Return the ranks of stored peers, in the communicators of the calls."""
+    if families is None or (families == families[0]).all():
+        return encoding.decode_all(
+            values, *_self_and_size(place, WORLD if families is None else int(families[0]))
+        )
+    peers = np.empty_like(values)
+    for family in np.unique(families).tolist():
+        is_in = families == family
+        peers[is_in] = encoding.decode_all(values[is_in], *_self_and_size(place, family))
+    return peers
 
 
 def _peers(place: CompiledEvent, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+import numpy as np
+
+from scalatrace.arrays import Ints
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 __all__ = ["Encoding"]
@@ -24,6 +27,15 @@ class Encoding(IntEnum):
         if self is Encoding.RELATIVE:
             return value + rank
         return (value + rank) % size if self is Encoding.MODULO else value ^ rank
+
+    def decode_all(self, values: Ints, rank: int, size: int) -> Ints:
+        """Return `decode` of each value."""
+        if self is Encoding.ABSOLUTE:
+            return values
+        peers = values ^ rank if self is Encoding.XOR else values + rank
+        if self is Encoding.MODULO:
+            peers %= size
+        return np.where(values < SPECIAL_MAX, values, peers)
 
     def encode(self, peer: int, rank: int, size: int) -> int:
         """Return the stored value of a peer."""

@@ -1,7 +1,8 @@
-"""Convert numpy arrays of up to millions of integers to value vectors and ranklists; find equal columns."""
+"""Convert between arrays of up to millions of integers and value vectors or ranklists; find equal columns."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -10,21 +11,72 @@ import numpy as np
 from scalatrace.arrays import Ints, Mask
 from scalatrace.trace.values.compress import fold_terms
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, Vec
+from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, Term, Vec
 
 MIN_PROGRESSION_VALUES = 3
 """Values of a progression; fewer are stored one by one."""
 
+MAX_PARTS_PER_TERM = 1 << 6
+"""Progressions that are folded into one term, on average, where few terms are wanted."""
+
 MAX_INT64 = (1 << 63) - 1
 
-__all__ = ["MAX_INT64", "distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
+__all__ = ["MAX_INT64", "distinct", "first_values", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
 
 
-def vec_of_array(values: Ints) -> Vec:
-    """Return a vec that begins with these values; constant when they are all equal."""
+def vec_of_array(values: Ints, most: int | None = None) -> Vec:
+    """Return a vec that begins with these values; constant when they are all equal.
+
+    Args:
+        most: terms that the caller has use for; what will have more, or takes long, is not folded to its end.
+    """
     if len(values) and (values == values[0]).all():
         return Vec(int(values[0]))
-    return Vec(tuple(fold_terms(_progressions(values))))
+    parts = _progressions(values)
+    if most is not None and len(parts) > MAX_PARTS_PER_TERM * most:
+        return Vec(tuple(parts))
+    return Vec(tuple(fold_terms(parts, most)))
+
+
+def first_values(vec: Vec, n: int) -> Ints:
+    """Return the first n values of a vec.
+
+    Raises:
+        ValueError: there are fewer.
+    """
+    if vec.constant is not None:
+        return np.full(n, vec.constant, dtype=np.int64)
+    assert not isinstance(vec.terms, int)
+    values = _expand(vec.terms, n)
+    if len(values) < n:
+        raise ValueError(f"a value vector ends after {len(values)} of {n} values")
+    return values
+
+
+def _expand(terms: Sequence[Term], n: int) -> Ints:
+    """Return the first n values of terms, or all if there are fewer."""
+    parts: list[Ints] = []
+    singles: list[int] = []
+    for term in terms:
+        if n <= 0:
+            break
+        if isinstance(term, int):
+            singles.append(term)
+            n -= 1
+            continue
+        if singles:
+            parts.append(np.array(singles, dtype=np.int64))
+            singles = []
+        count, stride, *inner = term
+        body = _expand(inner, n)
+        needed = -(-n // len(body))
+        trips = min(count, needed) if count else needed
+        values = body if trips == 1 else (np.arange(trips)[:, None] * stride + body).reshape(-1)[:n]
+        parts.append(values)
+        n -= len(values)
+    if singles or not parts:
+        parts.append(np.array(singles, dtype=np.int64))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _progressions(values: Ints) -> list[Any]:
