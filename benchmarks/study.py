@@ -28,6 +28,9 @@ HELP = {
     "render": "measure nothing; write page and plots from the stored rows",
     "output": "folder of RESULTS.md",
     "inputs": "PROGRAM:N=V, parameters of a program",
+    "npb": "sources of NPB 3.4 for MPI: the figures are measured with real programs",
+    "lulesh": "sources of LULESH 2.0",
+    "programs": "real programs: bt, cg, ep, ft, is, lu, mg, sp, lulesh",
 }
 POSITIONAL: dict[str, dict[str, Any]] = {
     "files": {"nargs": "+", "help": "traces"},
@@ -110,7 +113,7 @@ def _argument(name: str, default: Any) -> dict[str, Any]:
     if default is Path:
         return {**words, "type": Path, "default": None}
     if isinstance(default, list):
-        empty = str if name in ("only", "to", "inputs", "mpi") else int
+        empty = str if name in ("only", "to", "inputs", "mpi", "programs") else int
         return {**words, "nargs": "+", "type": type(default[0]) if default else empty}
     return {**words, "type": str if default is None else type(default)}
 
