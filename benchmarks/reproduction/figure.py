@@ -50,6 +50,7 @@ class Figure:
         rows: selects the rows of the figure from those of the study.
         plot: draws the rows into a file.
         left_out: what is not measured, and why.
+        timed: whether times are compared, which mean nothing on a busy machine.
         headline: indices of the comparisons that stand for the figure in the table of all figures.
     """
 
@@ -61,6 +62,7 @@ class Figure:
     rows: Callable[[NamedRows], NamedRows] = lambda rows: rows
     plot: Callable[[NamedRows, Path], None] | None = None
     left_out: str = ""
+    timed: bool = False
     headline: Sequence[int] = (0,)
 
     @property

@@ -105,6 +105,7 @@ TIMING = FigureStudy(
             "4.8", "Time of generated benchmarks", "p. 64, §4.5.3",
             f"{_SLEEPING} All other points of the dissertation's figure are within 10 %.",
             _timing_compare, plot=lambda rows, path: _bars("Generated benchmarks", rows, path),
+            timed=True,
         ),
     ),
 )  # fmt: skip
@@ -117,11 +118,12 @@ SCALABLE = FigureStudy(
         Figure(
             "4.9", "Time of scalable benchmarks at sizes without a trace", "p. 65, §4.5.4",
             f"{_SLEEPING} These are C, which checks its formulas when it starts. Traces of other numbers of "
-            "ranks are extrapolated (*inputs*). What Python computes between its sleeps, with many ranks on few "
-            "cores, is not in the benchmark: the shorter the sleep (*asleep*), the larger the error. Runs of 25 s "
-            "are in results/generate_scalable.md.",
+            "ranks are extrapolated (*inputs*). What Python computes between its sleeps, with many ranks on "
+            "few cores, is not in the benchmark: the shorter the sleep (*asleep*), the larger the error. "
+            "Runs of 25 s are in results/generate_scalable.md.",
             _scalable_compare, plot=lambda rows, path: _bars("Scalable benchmarks", rows, path),
             headline=(0, 1),
+            timed=True,
         ),
     ),
 )  # fmt: skip
@@ -141,6 +143,7 @@ COMPUTATION = FigureStudy(
                 path, rows, "computation_pct", {"spent_s": "benchmark"}, "Shorter computation"
             ),
             headline=(0, 1),
+            timed=True,
         ),
     ),
 )  # fmt: skip
@@ -158,6 +161,7 @@ COLLECTIVES = FigureStudy(
             plot=lambda rows, path: curve(
                 path, rows, "ranks", {"collectives_s": "collectives", "messages_s": "messages"}, "FT"
             ),
+            timed=True,
         ),
     ),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows
@@ -14,6 +15,9 @@ from scalatrace.files import write_file
 COMPARED = ("program", "quantity", "ranks there", "dissertation", "ranks here", "ours")
 IDLE = 0.05
 """CPU time of other processes up to which the machine counts as idle."""
+
+BUSY = 0.3
+"""CPU time of other processes from which on times are not compared."""
 
 _UNITS = {"s": "s", "ms": "ms", "pct": "%", "bytes": "bytes"}
 
@@ -49,25 +53,25 @@ def page(results: Results) -> str:
     measured = [(study, *stored) for study in results.studies if (stored := results.load(study))]
     lines = [INTRODUCTION, *_runs([(study, run) for study, _, run in measured])]
     figures = [
-        (figure, study, rows) for study, all_rows, _ in measured for figure in study.figures
+        (figure, study, rows, run) for study, all_rows, run in measured for figure in study.figures
         if (rows := figure.rows(all_rows))
     ]  # fmt: skip
     figures.sort(key=lambda found: (_place(found[0].number), not found[1].real))
     lines += _overview(figures)
     previous = ""
-    for figure, study, rows in figures:
+    for figure, study, rows, run in figures:
         if figure.heading != previous:
             previous = figure.heading
             lines += [f"## {figure.heading}: {figure.title}", ""]
-        lines += _figure(figure, study, rows, results)
+        lines += _figure(figure, study, rows, run, results)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _overview(figures: Sequence[tuple[Figure, FigureStudy, NamedRows]]) -> Iterator[str]:
+def _overview(figures: Sequence[tuple[Figure, FigureStudy, NamedRows, StudyRun]]) -> Iterator[str]:
     """A row per figure and kind of programs: the dissertation's number, ours, and what is left out."""
     rows = [
-        (_place(figure.number), not study.real, _summary(figure, study, rows))
-        for figure, study, rows in figures
+        (_place(figure.number), not study.real, _summary(figure, study, rows, run))
+        for figure, study, rows, run in figures
     ]
     rows += [
         (_place(number), True, (number, "none", quantity, ranks, theirs, "-", "-", why))
@@ -79,8 +83,17 @@ def _overview(figures: Sequence[tuple[Figure, FigureStudy, NamedRows]]) -> Itera
     yield ""
 
 
-def _summary(figure: Figure, study: FigureStudy, rows: NamedRows) -> tuple[str, ...]:
+def _compare(figure: Figure, rows: NamedRows, run: StudyRun) -> list[Comparison]:
+    """The comparisons of a figure, without our times of a busy machine."""
     lines = figure.compare(rows)
+    if figure.timed and run.others >= BUSY:
+        ours = f"busy: {run.others:.0%} by other processes"
+        return [replace(line, ours=ours) for line in lines]
+    return lines
+
+
+def _summary(figure: Figure, study: FigureStudy, rows: NamedRows, run: StudyRun) -> tuple[str, ...]:
+    lines = _compare(figure, rows, run)
     chosen = [lines[i] for i in figure.headline if -len(lines) <= i < len(lines)]
     columns = [
         [f"{line.program}: {line.quantity}" for line in chosen],
@@ -134,12 +147,14 @@ def _machine(run: StudyRun) -> str:
     return ", ".join(f"{name}: {value}" for name, value in run.machine.items())
 
 
-def _figure(figure: Figure, study: FigureStudy, rows: NamedRows, results: Results) -> Iterator[str]:
+def _figure(
+    figure: Figure, study: FigureStudy, rows: NamedRows, run: StudyRun, results: Results
+) -> Iterator[str]:
     yield f"### {figure.heading}, {'real programs' if study.real else 'stand-ins'}"
     yield ""
     yield f"Dissertation: {figure.source}. {figure.differs}"
     yield ""
-    yield from _markdown(COMPARED, compared(figure, rows))
+    yield from _markdown(COMPARED, map(_cells, _compare(figure, rows, run)))
     yield ""
     plot = results.plot(study, figure)
     if plot.exists():

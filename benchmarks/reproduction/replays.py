@@ -66,6 +66,7 @@ REPLAYS = FigureStudy(
             "replay is compared with the run whose trace it replays. Ocean stands for POP.",
             _compare_replays,
             plot=_plot_replays,
+            timed=True,
         ),
     ),
 )
@@ -196,6 +197,7 @@ STRONG = FigureStudy(
             partial(compare_times, {"is": "66 to 83 %", "": "generally above 90 %"}, "not in the text"),
             rows=_timed,
             plot=partial(_plot_extrapolated, "Strong scaling"),
+            timed=True,
             headline=(-1,),
         ),
     ),
@@ -213,6 +215,7 @@ WEAK = FigureStudy(
             f"{_APART} The rows have experiments 1 to 3 of Figure 3.9, too.",
             partial(compare_times, {"": "not in the text"}, "92.87 %"),
             plot=partial(_plot_extrapolated, "Weak scaling"),
+            timed=True,
             headline=(-1,),
         ),
     ),

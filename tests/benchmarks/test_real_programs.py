@@ -193,6 +193,17 @@ def test_the_page_shows_real_programs_before_stand_ins(tmp_path: Path) -> None:
     assert text.index("## All figures") < text.index("## Figure 3.9")
 
 
+def test_times_of_a_busy_machine_are_not_compared(tmp_path: Path) -> None:
+    row = STRONG.row(
+        extrapolated("cg", differing_ranks="0", app_s="1.000", replay_s="0.500", error_pct="-50.0%")
+    )
+    results = Results(tmp_path, REAL_STUDIES)
+    results.save(STRONG, [row], StudyRun("2026-01-01", "real", 1.0, 0.75, {"cores": "2"}))
+    text = page(results)
+    assert "| mean | accuracy of the replay time | up to 16,384 | not in the text | all | busy: 75% " in text
+    assert "| cg.W | experiments 1, 2, 3 | up to 16,384 | equal, equal, equal | 36 | equal" in text
+
+
 def test_sizes_without_stand_ins_leave_out_their_lines(tmp_path: Path) -> None:
     row = SIZES.row(["bt", "W", "4", "1,000", "900", "900", "720", "700", ""])
     lines = SIZES.figures[0].compare([row])
