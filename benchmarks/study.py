@@ -30,7 +30,7 @@ HELP = {
     "inputs": "PROGRAM:N=V, parameters of a program",
     "npb": "sources of NPB 3.4 for MPI: the figures are measured with real programs",
     "lulesh": "sources of LULESH 2.0",
-    "programs": "real programs: bt, cg, ep, ft, is, lu, mg, sp, lulesh",
+    "programs": "bt, cg, ep, ft, is, lu, mg, sp, sweep3d, ocean, lulesh; other rows are kept",
 }
 POSITIONAL: dict[str, dict[str, Any]] = {
     "files": {"nargs": "+", "help": "traces"},

@@ -20,7 +20,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from benchmarks.reproduction.figure import FigureStudy
+from benchmarks.reproduction.figure import FigureStudy, NamedRow
 from benchmarks.reproduction.generated import COLLECTIVES, COMPUTATION, SCALABLE, TIMING
 from benchmarks.reproduction.page import COMPARED, compared, render
 from benchmarks.reproduction.real.figures import REAL_STUDIES
@@ -134,22 +134,26 @@ def _measure(
     results: Results, mpi: Mpi, study: FigureStudy, settings: Settings, machine: dict[str, str]
 ) -> None:
     clock, today = Busy(), date.today().isoformat()
-    stored = results.load(study) if study.nkeys else None
+    at_once = bool(study.nkeys) and (study.real or bool(settings.only))
+    stored = results.load(study) if at_once else None
     kept = {study.key(row): row for row in stored[0]} if stored else {}
-    nmeasured = 0
+    measured: dict[tuple[str, ...], NamedRow] = {}
 
     def save() -> None:
         run = StudyRun(today, settings.name, clock.elapsed_s, clock.others(), machine)
         results.save(study, list(kept.values()), run)
 
-    for nmeasured, cells in enumerate(printed(study.measure(mpi, settings)), 1):
+    for cells in printed(study.measure(mpi, settings)):
         row = study.row(cells)
-        kept[study.key(row) or (str(nmeasured),)] = row
-        if study.nkeys:
+        measured[study.key(row) if study.nkeys else (str(len(measured)),)] = row
+        if at_once:
+            kept |= measured
             save()
             render(results, [])
-    if study.nkeys and not nmeasured:
+    if not measured and at_once:
         return
+    if not (at_once and settings.only):
+        kept = measured
     save()
     rows = list(kept.values())
     render(results, [study])
@@ -174,12 +178,12 @@ def _run(args: argparse.Namespace) -> int:
             return 0
         if not given:
             print(NO_SOURCES)
-            settings = QUICK if args.quick else FULL
+            settings = replace(QUICK if args.quick else FULL, only=args.programs)
             return measure(results, find_mpi(), _choose(STAND_IN_STUDIES, args.only), settings)
         with tempfile.TemporaryDirectory() as name:
             mpi = find_fortran_mpi(Path(name))
             workshop = Workshop(mpi, given, Path(name), args.limit, args.programs)
-            settings = replace(FULL, name="real", workshop=workshop)
+            settings = replace(FULL, name="real", only=args.programs, workshop=workshop)
             return measure(results, mpi, _choose(REAL_STUDIES, args.only), settings)
     except ScalatraceError as error:
         print(error, file=sys.stderr)

@@ -81,8 +81,9 @@ class FigureStudy:
         measure: yields rows of cells as a benchmark prints them.
         real: whether the programs are real ones, built from sources that the user gives; else those of
             samples/ stand in for them.
-        nkeys: number of columns, from the left, that identify a row. With keys, a measured row replaces the
-            stored one at once, so an interrupted run keeps it. 0: a complete run replaces all rows.
+        nkeys: number of columns, from the left, that identify a row. With real programs, and where programs
+            are chosen, a measured row replaces the stored one at once. A complete run of all programs
+            replaces all rows.
     """
 
     name: str

@@ -108,6 +108,7 @@ TIMING = FigureStudy(
             timed=True,
         ),
     ),
+    nkeys=2,
 )  # fmt: skip
 
 SCALABLE = FigureStudy(
@@ -126,6 +127,7 @@ SCALABLE = FigureStudy(
             timed=True,
         ),
     ),
+    nkeys=3,
 )  # fmt: skip
 
 COMPUTATION = FigureStudy(
@@ -146,6 +148,7 @@ COMPUTATION = FigureStudy(
             timed=True,
         ),
     ),
+    nkeys=3,
 )  # fmt: skip
 
 COLLECTIVES = FigureStudy(
@@ -164,4 +167,5 @@ COLLECTIVES = FigureStudy(
             timed=True,
         ),
     ),
+    nkeys=2,
 )  # fmt: skip

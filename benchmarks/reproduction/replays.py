@@ -69,6 +69,7 @@ REPLAYS = FigureStudy(
             timed=True,
         ),
     ),
+    nkeys=2,
 )
 
 
@@ -201,6 +202,7 @@ STRONG = FigureStudy(
             headline=(-1,),
         ),
     ),
+    nkeys=4,
 )
 
 WEAK = FigureStudy(
@@ -219,4 +221,5 @@ WEAK = FigureStudy(
             headline=(-1,),
         ),
     ),
+    nkeys=4,
 )

@@ -149,4 +149,5 @@ SIZES = FigureStudy(
             headline=(2, 3, 4, 9),
         ),
     ),
+    nkeys=3,
 )

@@ -97,16 +97,18 @@ def test_an_interrupted_run_keeps_complete_studies(tmp_path: Path) -> None:
 
 
 def test_rows_with_keys_are_kept_at_once(tmp_path: Path) -> None:
-    stopped = replace(study("a", "1.1", [["x", "1"], ["y", "2"]], KeyboardInterrupt()), nkeys=1)
-    results = Results(tmp_path, [stopped])
+    stopped = replace(study("a", "1.1", [["x", "1"], ["y", "2"]], KeyboardInterrupt()), nkeys=1, real=True)
+    results, some = Results(tmp_path, [stopped]), replace(TINY, only=["y"])
     assert measure(results, NO_MPI, [stopped], TINY) == INTERRUPTED
     assert "| x | sum | 1 | 7 | 2 | 3 |" in (tmp_path / "RESULTS.md").read_text()
     again = replace(study("a", "1.1", [["y", "3"], ["z", "4"]]), nkeys=1)
-    assert measure(results, NO_MPI, [again], TINY) == 0
+    assert measure(results, NO_MPI, [again], some) == 0
     assert results.csv(again).read_text() == "program,bytes\nx,1\ny,3\nz,4\n"
     nothing = replace(study("a", "1.1", []), nkeys=1)
-    assert measure(results, NO_MPI, [nothing], TINY) == 0
+    assert measure(results, NO_MPI, [nothing], some) == 0
     assert results.csv(again).read_text() == "program,bytes\nx,1\ny,3\nz,4\n"
+    assert measure(results, NO_MPI, [again], replace(TINY, only=[])) == 0
+    assert results.csv(again).read_text() == "program,bytes\ny,3\nz,4\n"
 
 
 def test_a_study_that_fails_does_not_end_the_others(
