@@ -184,10 +184,11 @@ def _markdown(columns: Iterable[str], rows: Iterable[Row]) -> list[str]:
 
 
 def render(results: Results, chosen: Sequence[FigureStudy]) -> None:
-    """Draw the plots of studies, and write the page, from stored rows."""
+    """Draw the plots of studies, but not of times on a busy machine, and write the page, from stored rows."""
     for study in chosen:
-        rows, _ = results.load(study) or ([], None)
+        rows, run = results.load(study) or ([], None)
         for figure in study.figures:
-            if figure.plot and (mine := figure.rows(rows)):
+            busy = run is not None and figure.timed and run.others >= BUSY
+            if figure.plot and not busy and (mine := figure.rows(rows)):
                 figure.plot(mine, results.plot(study, figure))
     write_file(results.folder / "RESULTS.md", page(results).encode())

@@ -190,7 +190,7 @@ def _compare_lines(rows: NamedRows) -> list[Comparison]:
             "22 (2,131)" if row["program"] == "ft" else "not in the text",
             row["ranks"], f"{int(row['conceptual_lines']):,} ({int(row['source_lines']):,})",
         )
-        for row in rows
+        for row in sorted(rows, key=lambda row: row["program"] != "ft")
         if row["conceptual_lines"]
     ]  # fmt: skip
 
