@@ -149,6 +149,8 @@ class Workshop:
                 self.mpi, nprocs, argv, trace, options=options, env=ONE_THREAD, timeout=self.limit_s
             )
         _checked(what, done)
+        if not trace.exists():
+            raise StepError(f"{what}: no trace was written")
         return trace
 
     def _build(self, program: RealProgram) -> Path:
