@@ -29,7 +29,8 @@ PIP_INSTALL_MPICH := $(VENV_MPICH)/bin/python -m pip install $(PIP_OPTIONS)
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv venv-mpich demo pictures test test-all test-apps sanitize coverage fuzz bench bench-all lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all test-apps sanitize coverage fuzz bench bench-npb bench-all lint
+.PHONY: format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,6 +94,9 @@ fuzz: $(VENV)/.ready ## Read mutated files for SECONDS=60 with random SEED=1; fi
 
 bench: $(VENV)/.ready ## Measure the dissertation's figures into benchmarks/RESULTS.md, in 20 minutes
 	$(BIN)/python -m benchmarks reproduction --quick
+
+bench-npb: $(VENV)/.ready ## Measure figures with real programs: NPB=DIR (NPB 3.4 sources), also LULESH=DIR, in 30 minutes
+	$(BIN)/python -m benchmarks reproduction --quick $(if $(NPB),--npb '$(NPB)') $(if $(LULESH),--lulesh '$(LULESH)')
 
 bench-all: $(VENV)/.ready ## Run long benchmarks too: sizes, overhead, Debian's programs, figures with more ranks
 	$(BIN)/python -m benchmarks $(LONG_STUDIES)

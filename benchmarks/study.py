@@ -31,6 +31,9 @@ HELP = {
     "recorder": "sources of Recorder",
     "mpip": "sources of mpiP",
     "inputs": "PROGRAM:N=V, parameters of a program",
+    "npb": "sources of NPB 3.4 for MPI: the figures are measured with real programs",
+    "lulesh": "sources of LULESH 2.0",
+    "programs": "bt, cg, ep, ft, is, lu, mg, sp, sweep3d, ocean, lulesh; other rows are kept",
 }
 POSITIONAL: dict[str, dict[str, Any]] = {
     "files": {"nargs": "+", "help": "traces"},
@@ -113,7 +116,7 @@ def _argument(name: str, default: Any) -> dict[str, Any]:
     if default is Path:
         return {**words, "type": Path, "default": None}
     if isinstance(default, list):
-        empty = str if name in ("only", "to", "inputs", "mpi") else int
+        empty = str if name in ("only", "to", "inputs", "mpi", "programs") else int
         return {**words, "nargs": "+", "type": type(default[0]) if default else empty}
     return {**words, "type": str if default is None else type(default)}
 

@@ -50,7 +50,7 @@ def _cells(mpi: Mpi, case: TimedProgram, pacing: Pacing, folder: Path) -> list[s
     return [
         f"{real.nevents():,}",
         str(len(diff(extrapolated, real, ["times"]))),
-        *_totals(facts, real),
+        *compare_totals(facts, real),
         _again(mpi, case, result, extrapolated, folder),
         *cells,
         "",
@@ -72,7 +72,7 @@ def _recorded(
     return recorded(mpi, nprocs, argv, trace, options, env)
 
 
-def _totals(facts: Mapping[str, Any], real: Trace) -> list[str]:
+def compare_totals(facts: Mapping[str, Any], real: Trace) -> list[str]:
     """Calls and bytes sent of a replay, relative to those of a recorded trace."""
     calls: Counter[str] = Counter()
     sent: Counter[str] = Counter()

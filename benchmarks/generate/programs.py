@@ -112,6 +112,11 @@ def _once(mpi: Mpi, nprocs: int, argv: Sequence[Argument], folder: Path) -> floa
     except (AssertionError, TimeoutError) as error:
         print(error, file=sys.stderr)
         raise NotMadeError("failed") from None
+    return printed_seconds(shown, folder)
+
+
+def printed_seconds(shown: str, folder: Path) -> float:
+    """The time that a benchmark printed, or that coNCePTuaL logged in a folder. Raises NotMadeError."""
     logged = "".join(log.read_text() for log in folder.glob("*-0.log"))
     found = re.findall(r"^([\d.]+) s$", shown, re.MULTILINE) or re.findall(
         r'^"Seconds"\n.*\n([\d.e+-]+)$', logged, re.MULTILINE

@@ -12,15 +12,20 @@ import platform
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from benchmarks.reproduction.figure import FigureStudy
+from benchmarks.reproduction.figure import FigureStudy, NamedRow
 from benchmarks.reproduction.generated import COLLECTIVES, COMPUTATION, SCALABLE, TIMING
 from benchmarks.reproduction.page import COMPARED, compared, render
+from benchmarks.reproduction.real.figures import REAL_STUDIES
+from benchmarks.reproduction.real.suites import NO_SOURCES, Lulesh, Npb, find_fortran_mpi
+from benchmarks.reproduction.real.workshop import Workshop
 from benchmarks.reproduction.replays import REPLAYS, STRONG, WEAK
 from benchmarks.reproduction.settings import FULL, QUICK, Settings
 from benchmarks.reproduction.sizes import SIZES
@@ -95,8 +100,10 @@ INTERRUPTED = 130
 """Exit status of a run that was interrupted."""
 
 
-FIGURE_STUDIES = (SIZES, STRONG, WEAK, REPLAYS, TIMING, SCALABLE, COMPUTATION, COLLECTIVES)
+STAND_IN_STUDIES = (SIZES, STRONG, WEAK, REPLAYS, TIMING, SCALABLE, COMPUTATION, COLLECTIVES)
 """In the order in which they are measured."""
+
+FIGURE_STUDIES = (*STAND_IN_STUDIES, *REAL_STUDIES)
 
 FOLDER = Path(__file__).resolve().parents[1]
 
@@ -127,12 +134,32 @@ def _measure(
     results: Results, mpi: Mpi, study: FigureStudy, settings: Settings, machine: dict[str, str]
 ) -> None:
     clock, today = Busy(), date.today().isoformat()
-    rows = [study.row(cells) for cells in printed(study.measure(mpi, settings))]
-    results.save(study, rows, StudyRun(today, settings.name, clock.elapsed_s, clock.others(), machine))
+    at_once = bool(study.nkeys) and (study.real or bool(settings.only))
+    stored = results.load(study) if at_once else None
+    kept = {study.key(row): row for row in stored[0]} if stored else {}
+    measured: dict[tuple[str, ...], NamedRow] = {}
+
+    def save() -> None:
+        run = StudyRun(today, settings.name, clock.elapsed_s, clock.others(), machine)
+        results.save(study, list(kept.values()), run)
+
+    for cells in printed(study.measure(mpi, settings)):
+        row = study.row(cells)
+        measured[study.key(row) if study.nkeys else (str(len(measured)),)] = row
+        if at_once:
+            kept |= measured
+            save()
+            render(results, [])
+    if not measured and at_once:
+        return
+    if not (at_once and settings.only):
+        kept = measured
+    save()
+    rows = list(kept.values())
     render(results, [study])
     for figure in study.figures:
         if mine := figure.rows(rows):
-            show(f"Figure {figure.number}: {figure.title}", COMPARED, compared(figure, mine))
+            show(f"{figure.heading}: {figure.title}", COMPARED, compared(figure, mine))
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -142,16 +169,29 @@ def _run(args: argparse.Namespace) -> int:
     if unknown := [number for number in args.only if number not in numbers]:
         print(f"no figure {', '.join(unknown)}; there are {', '.join(numbers)}", file=sys.stderr)
         return 2
+    suites = {"NPB": (Npb, args.npb), "LULESH": (Lulesh, args.lulesh)}
     try:
-        check_plot(results.plot("0"))
+        check_plot(Path("any.svg"))
+        given = {name: kind(folder) for name, (kind, folder) in suites.items() if folder is not None}
+        if args.render:
+            render(results, FIGURE_STUDIES)
+            return 0
+        if not given:
+            print(NO_SOURCES)
+            settings = replace(QUICK if args.quick else FULL, only=args.programs)
+            return measure(results, find_mpi(), _choose(STAND_IN_STUDIES, args.only), settings)
+        with tempfile.TemporaryDirectory() as name:
+            mpi = find_fortran_mpi(Path(name))
+            workshop = Workshop(mpi, given, Path(name), args.limit, args.programs)
+            settings = replace(FULL, name="real", only=args.programs, workshop=workshop)
+            return measure(results, mpi, _choose(REAL_STUDIES, args.only), settings)
     except ScalatraceError as error:
         print(error, file=sys.stderr)
         return error.exit_status
-    if args.render:
-        render(results, FIGURE_STUDIES)
-        return 0
-    chosen = [s for s in FIGURE_STUDIES if not args.only or any(f.number in args.only for f in s.figures)]
-    return measure(results, find_mpi(), chosen, QUICK if args.quick else FULL)
+
+
+def _choose(studies: Sequence[FigureStudy], only: Sequence[str]) -> list[FigureStudy]:
+    return [s for s in studies if not only or any(figure.number in only for figure in s.figures)]
 
 
 STUDIES = (
@@ -160,6 +200,14 @@ STUDIES = (
         "the dissertation's figures beside its numbers: trace sizes, replays, extrapolation, benchmarks",
         "benchmarks/RESULTS.md, Makefile (bench), README.md",
         _run,
-        {"only": [], "render": False, "output": FOLDER},
+        {
+            "only": [],
+            "npb": Path,
+            "lulesh": Path,
+            "programs": [],
+            "limit": 240.0,
+            "render": False,
+            "output": FOLDER,
+        },
     ),
 )

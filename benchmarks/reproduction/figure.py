@@ -43,12 +43,15 @@ class Figure:
     """A figure of the dissertation.
 
     Attributes:
-        number: as "5.7".
+        number: as "5.7"; a name, if the dissertation has no such figure.
         source: page and section.
         differs: what differs between the two measurements, in sentences.
         compare: makes the comparisons from the rows of the figure.
         rows: selects the rows of the figure from those of the study.
         plot: draws the rows into a file.
+        left_out: what is not measured, and why.
+        timed: whether times are compared, which mean nothing on a busy machine.
+        headline: indices of the comparisons that stand for the figure in the table of all figures.
     """
 
     number: str
@@ -58,6 +61,14 @@ class Figure:
     compare: Callable[[NamedRows], list[Comparison]]
     rows: Callable[[NamedRows], NamedRows] = lambda rows: rows
     plot: Callable[[NamedRows, Path], None] | None = None
+    left_out: str = ""
+    timed: bool = False
+    headline: Sequence[int] = (0,)
+
+    @property
+    def heading(self) -> str:
+        """Return "Figure 5.7", or the name."""
+        return f"Figure {self.number}" if self.number[0].isdecimal() else self.number
 
 
 @dataclass(frozen=True)
@@ -68,12 +79,23 @@ class FigureStudy:
         name: of its files.
         columns: of its CSV file.
         measure: yields rows of cells as a benchmark prints them.
+        real: whether the programs are real ones, built from sources that the user gives; else those of
+            samples/ stand in for them.
+        nkeys: number of columns, from the left, that identify a row. With real programs, and where programs
+            are chosen, a measured row replaces the stored one at once. A complete run of all programs
+            replaces all rows.
     """
 
     name: str
     columns: Sequence[str]
     measure: Callable[[Mpi, Settings], Iterator[Sequence[str]]]
     figures: Sequence[Figure]
+    real: bool = False
+    nkeys: int = 0
+
+    def key(self, row: NamedRow) -> tuple[str, ...]:
+        """Return the cells that identify a row."""
+        return tuple(row[column] for column in self.columns[: self.nkeys])
 
     def row(self, cells: Sequence[str]) -> dict[str, str]:
         """Return printed cells by column: "+1.5%" as "1.5", "1,024" as "1024", "-" as empty."""

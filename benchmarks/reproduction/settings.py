@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from benchmarks.extrapolate.cases import MICRO, TIMED, TimedProgram
 from benchmarks.generate.programs import LANGUAGES
 from benchmarks.generate.times import SCALABLE_CASES, SCALES, ScalableCase
+from benchmarks.reproduction.real.workshop import Workshop
 from benchmarks.running import Pacing
 
 
@@ -30,6 +31,8 @@ class Settings:
         computation_ranks, scales: of Figure 4.10, with factors on the computation.
         collective_ranks, collective_steps: of Figure 4.13.
         only: titles of programs; empty: all.
+        scalable_pacing: of Figure 4.9.
+        workshop: real programs; None: no sources are given.
     """
 
     name: str
@@ -49,7 +52,9 @@ class Settings:
     scales: Sequence[float]
     collective_ranks: Sequence[int]
     collective_steps: int
+    scalable_pacing: Pacing
     only: Sequence[str] = ()
+    workshop: Workshop | None = None
 
     @property
     def unlimited(self) -> Pacing:
@@ -83,6 +88,7 @@ FULL = Settings(
     scales=SCALES,
     collective_ranks=[4, 8, 16, 32],
     collective_steps=20,
+    scalable_pacing=Pacing(sleep_us=20_000, target_s=2.0, longest_s=10.0),
 )
 """Hours."""
 
@@ -110,4 +116,5 @@ QUICK = replace(
     scales=[1.0, 0.6, 0.3, 0.1, 0.0],
     collective_ranks=[4, 8, 16],
     collective_steps=6,
+    scalable_pacing=Pacing(sleep_us=20_000, target_s=0.5, longest_s=6.0, few_ranks=True),
 )

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduction.figure import FigureStudy, NamedRow, NamedRows
+from benchmarks.reproduction.figure import Figure, FigureStudy, NamedRow, NamedRows
 from scalatrace.files import write_file
 
 
@@ -19,7 +19,7 @@ class StudyRun:
     """When and how a study was measured.
 
     Attributes:
-        settings: "quick" or "full".
+        settings: "quick", "full" or "real".
         seconds: duration.
         others: CPU time of other processes, as a fraction of all cores' time.
         machine: facts, by name.
@@ -71,9 +71,10 @@ class Results:
         """Return the path of a study's rows."""
         return self.files / f"{study.name}.csv"
 
-    def plot(self, number: str) -> Path:
+    def plot(self, study: FigureStudy, figure: Figure) -> Path:
         """Return the path of a figure's plot."""
-        return self.files / f"figure_{number.replace('.', '_')}.svg"
+        kind = "real_" if study.real else ""
+        return self.files / f"{kind}figure_{figure.number.replace('.', '_')}.svg"
 
     @property
     def _facts(self) -> Path:

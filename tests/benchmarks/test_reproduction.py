@@ -13,7 +13,7 @@ import pytest
 from benchmarks.extrapolate.cases import MICRO, TIMED
 from benchmarks.generate.times import SCALABLE_CASES
 from benchmarks.registry import MODULES, find_study
-from benchmarks.reproduction.command import FIGURE_STUDIES, INTERRUPTED, measure
+from benchmarks.reproduction.command import FIGURE_STUDIES, INTERRUPTED, STAND_IN_STUDIES, measure
 from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows, bars, curve
 from benchmarks.reproduction.generated import COLLECTIVES, TIMING
 from benchmarks.reproduction.page import compared, page
@@ -41,6 +41,7 @@ TINY = replace(
     scales=[1.0, 0.3, 0.0],
     collective_ranks=[2],
     collective_steps=1,
+    scalable_pacing=Pacing(sleep_us=10_000, target_s=0.05, longest_s=0.1, few_ranks=True),
     only=["ring", "ep", "ft", "bt"],
 )
 """The sizes of no figure: each study takes seconds."""
@@ -93,6 +94,21 @@ def test_an_interrupted_run_keeps_complete_studies(tmp_path: Path) -> None:
     again = study("a", "1.10", [["x", "3"]], KeyboardInterrupt())
     assert measure(results, NO_MPI, [again], TINY) == INTERRUPTED
     assert results.csv(first).read_text() == "program,bytes\nx,1000\ny,24\n"
+
+
+def test_rows_with_keys_are_kept_at_once(tmp_path: Path) -> None:
+    stopped = replace(study("a", "1.1", [["x", "1"], ["y", "2"]], KeyboardInterrupt()), nkeys=1, real=True)
+    results, some = Results(tmp_path, [stopped]), replace(TINY, only=["y"])
+    assert measure(results, NO_MPI, [stopped], TINY) == INTERRUPTED
+    assert "| x | sum | 1 | 7 | 2 | 3 |" in (tmp_path / "RESULTS.md").read_text()
+    again = replace(study("a", "1.1", [["y", "3"], ["z", "4"]]), nkeys=1)
+    assert measure(results, NO_MPI, [again], some) == 0
+    assert results.csv(again).read_text() == "program,bytes\nx,1\ny,3\nz,4\n"
+    nothing = replace(study("a", "1.1", []), nkeys=1)
+    assert measure(results, NO_MPI, [nothing], some) == 0
+    assert results.csv(again).read_text() == "program,bytes\nx,1\ny,3\nz,4\n"
+    assert measure(results, NO_MPI, [again], replace(TINY, only=[])) == 0
+    assert results.csv(again).read_text() == "program,bytes\ny,3\nz,4\n"
 
 
 def test_a_study_that_fails_does_not_end_the_others(
@@ -184,7 +200,7 @@ def test_the_registry_names_the_studies_of_each_module() -> None:
 
 @pytest.mark.mpi
 @pytest.mark.slow
-@pytest.mark.parametrize("chosen", FIGURE_STUDIES, ids=lambda chosen: chosen.name)
+@pytest.mark.parametrize("chosen", STAND_IN_STUDIES, ids=lambda chosen: chosen.name)
 def test_each_study_with_tiny_sizes(openmpi: Mpi, chosen: FigureStudy, tmp_path: Path) -> None:
     assert measure(Results(tmp_path, FIGURE_STUDIES), openmpi, [chosen], TINY) == 0
     store = Results(tmp_path, FIGURE_STUDIES)
@@ -197,6 +213,6 @@ def test_each_study_with_tiny_sizes(openmpi: Mpi, chosen: FigureStudy, tmp_path:
     for shown in chosen.figures:
         mine = shown.rows(rows)
         assert (f"## Figure {shown.number}: {shown.title}" in text) == bool(mine)
-        assert store.plot(shown.number).exists() == bool(shown.plot and mine)
+        assert store.plot(chosen, shown).exists() == bool(shown.plot and mine)
     measured = [c for c in chosen.columns if c.endswith(("_s", "_bytes", "differing_ranks"))]
     assert all(any(row[column] for column in measured) for row in rows)

@@ -197,3 +197,16 @@ def test_call_sites_in_a_range(tmp_path: Path) -> None:
     }
     assert len(names) == 1
     assert core.define_signature(["/x/lib/app.py:21:f21", "app.py:1:main"]) not in names
+
+
+def test_values_within_the_limit_do_not_change_the_loops(tmp_path: Path) -> None:
+    """Exact repetitions are found by folding calls anew, which needs all values, not values without limit."""
+
+    def fill(core: Core, rank: int) -> None:
+        op = core.define_op("Send", SEND)
+        sites = [core.define_signature([f"app.py:{line}:main"]) for line in range(1, 5)]
+        for site in [0, 1, 2, 0, 3, 3, 1, 0, 3, 0, 1, 0] * 10:
+            core.append(op, [80, (rank + 1) % 2, COMM_WORLD], sites[site], rank, 2, [1.0])
+
+    nnodes = [recorded(fill, 2, tmp_path, policy).nnodes for policy in ({}, {"count": 8, "dest": 8})]
+    assert nnodes[0] == nnodes[1]

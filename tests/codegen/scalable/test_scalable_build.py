@@ -13,6 +13,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.codegen.builders.symbolic import build_scalable
+from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.emit.conceptual.sets.grid_formulas import ExprTranslator
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
@@ -244,6 +245,21 @@ def test_sizes_of_blocks_divide_tasks() -> None:
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     fixed = generate(of_model(found, 20, (4, 5), {"n": 31}, accept_unconfirmed=True).trace, "conceptual").text
     assert told(text, 20, {"x": 4, "y": 5, "n": 31}) == told(fixed, 20, {})
+
+
+def shares(rank: Rank) -> list[IssuedCall]:
+    """A rank's part of 4096 elements is divided once more among all ranks; every size divides evenly."""
+    return [call("Bcast", 1, count=4096 // prod(rank.dims) ** 2, root=0, comm="world")]
+
+
+def test_conceptual_asserts_what_formulas_demand() -> None:
+    found = typed(model(shares, [(2,), (4,), (8,)], 4096))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    assert "are equal in all traces, but not here" in text
+    fixed = generate(of_model(found, 16, (16,), {"n": 4096}).trace, "conceptual").text
+    assert told(text, 16, {"n": 4096}) == told(fixed, 16, {})
+    with pytest.raises(ProgramError, match="are equal in all traces, but not here"):
+        told(text, 3, {"n": 4096})
 
 
 def persistent(rank: Rank) -> list[IssuedCall]:

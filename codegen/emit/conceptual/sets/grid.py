@@ -106,9 +106,10 @@ class GridTasks(TaskSets):
             variable = self.translator.inputs[name]
             headers.append(_parameter(variable, f"parameter {name}", name, letter, fallback))
         sides = sides_of(shape)[len(shape.sizes) == 1 :]  # a line is as long as there are tasks
+        conditions = [*((opposite(wrong), complaint) for wrong, complaint in sides), *demands(shape)]
         assertions = [
-            t.Assert(ncptl_text(complaint.lower()), writing.cond(self.translator.cond(opposite(wrong))))
-            for wrong, complaint in (*sides, *demands(shape))
+            t.Assert(ncptl_text(complaint.lower()), writing.cond(self.translator.cond(holds)))
+            for holds, complaint in conditions
         ]
         return "any grid of tasks", headers, assertions
 

@@ -54,7 +54,8 @@ class Executions {
                     rows_[at] = value;
                     at += event->nslots;
                 }
-                dead_ |= event->slots[slot].dead;
+                const Elastic &e = event->slots[slot];
+                marked_ |= e.dead || e.limit || e.averaged;
             }
         }
         if (!event->stats.empty()) samples_to_histograms(pool, event);
@@ -67,9 +68,13 @@ class Executions {
     /* A node of the next execution, which ran after an event with this key. */
     Node *next(NodePool &pool, uint64_t pred) {
         Node *n = make_execution(pool, event_, rows_.data() + at_++ * event_->nslots);
-        if (dead_) {
+        if (marked_) {
             open_rows(n);
-            for (size_t i = 0; i < n->nslots; ++i) n->slots[i].dead = event_->slots[i].dead;
+            for (size_t i = 0; i < n->nslots; ++i) {
+                n->slots[i].dead = event_->slots[i].dead;
+                n->slots[i].limit = event_->slots[i].limit;
+                n->slots[i].averaged = event_->slots[i].averaged;
+            }
         }
         take_sample(n, ordered_ ? 0 : pred);
         return n;
@@ -83,8 +88,8 @@ class Executions {
 
     Node *event_;
     std::vector<int64_t> rows_;
-    size_t at_ = 0; // executions that were given
-    bool dead_ = false;
+    size_t at_ = 0;                                           // executions that were given
+    bool marked_ = false;                                     // has a slot more than values: a limit, or is it dead?
     bool ordered_ = false;                                    // are the samples in the order of the executions?
     std::unordered_map<uint64_t, std::deque<Times>> samples_; // by predecessor; ordered ones: all under 0
 
@@ -135,9 +140,8 @@ uint64_t count_events(const Node *node) {
 bool has_all_values(const Node *node) {
     if (!node->leaf()) return std::all_of(node->kids.begin(), node->kids.end(), has_all_values);
     if (node->raw) return node->rows.size() == node->runs * node->nslots;
-    return std::all_of(node->slots.begin(), node->slots.end(), [node](const Elastic &e) {
-        return e.single() && !e.summary && !e.limit && e.vec.size() == node->runs;
-    });
+    return std::all_of(node->slots.begin(), node->slots.end(),
+                       [node](const Elastic &e) { return e.single() && !e.summary && e.vec.size() == node->runs; });
 }
 
 uint64_t Visitor::next_repeat(const Node *kid) {
