@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -39,6 +41,9 @@ LEAVE_S, POLL_S = 10.0, 0.05
 
 FORWARD_S = 0.5
 """mpiexec gets so long to forward a message before the program ends."""
+
+PR_SET_PDEATHSIG = 1
+"""Of <linux/prctl.h>."""
 
 
 class MpiRanks(int):
@@ -161,8 +166,15 @@ def concurrently(first: Callable[[int], T], second: Callable[[], R], workers: in
     return result, *results
 
 
+def _end_with_parent() -> None:
+    """Let Linux end this process when its parent is killed, which then cannot end it itself."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
 def _send_result(sender: Connection, work: Callable[[int], Any]) -> None:
     """Send what `work` returns with one worker; nothing where it has an error."""
+    _end_with_parent()
     with sender, suppress(ScalatraceError):
         sender.send(work(1))
 
@@ -181,6 +193,7 @@ _has_failed = False
 def _inherit(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
     global _inherited
     _inherited = work, items
+    _end_with_parent()
 
 
 def _done(at: int) -> Any:

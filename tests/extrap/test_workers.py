@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +16,7 @@ from scalatrace import extrap, save
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.workers import concurrently, each
 from support.grids import trace_of, wavefront
-from support.mpis import Mpi
+from support.mpis import ROOT, Mpi
 from support.running import mpirun
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
@@ -47,6 +51,28 @@ def test_without_a_killed_worker() -> None:
         return -n
 
     assert each(work, range(6), 2) == [-n for n in range(6)]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait up to 30 s, on a busy machine, for what should take a moment."""
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("call", ["each(work, range(4), 2)", "concurrently(work, lambda: work(2), 2)"])
+def test_workers_end_with_a_killed_parent(call: str, tmp_path: Path) -> None:
+    code = (
+        "import os, time\nfrom scalatrace.extrap.workers import concurrently, each\n"
+        f"def work(n):\n    open(f'{tmp_path}/{{os.getpid()}}', 'w').close()\n    time.sleep(600)\n{call}\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT) as parent:
+        try:
+            wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+        finally:
+            parent.kill()
+    wait_until(lambda: not any(Path("/proc", file.name).exists() for file in tmp_path.iterdir()))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
