@@ -67,7 +67,8 @@ class NoFormulaError(ExtrapolationError):
     """Error: no formula gives the values of a quantity.
 
     Attributes:
-        sites: of a repeat or a peer: keys of the events that it belongs to; for a loop, of all within.
+        sites: keys of the events whose repeat or peer has no formula; of a loop, of all events in it; empty
+            for other quantities.
     """
 
     def __init__(self, fact: str, values: SeenValues | None = None) -> None:

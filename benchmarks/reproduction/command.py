@@ -140,7 +140,8 @@ def _measure(
     measured: dict[tuple[str, ...], NamedRow] = {}
 
     def save() -> None:
-        run = StudyRun(today, settings.name, clock.elapsed_s, clock.others(), machine)
+        others = max(clock.others(), stored[1].others) if stored and settings.only else clock.others()
+        run = StudyRun(today, settings.name, clock.elapsed_s, others, machine)
         results.save(study, list(kept.values()), run)
 
     for cells in printed(study.measure(mpi, settings)):
@@ -181,7 +182,7 @@ def _run(args: argparse.Namespace) -> int:
             settings = replace(QUICK if args.quick else FULL, only=args.programs)
             return measure(results, find_mpi(), _choose(STAND_IN_STUDIES, args.only), settings)
         with tempfile.TemporaryDirectory() as name:
-            mpi = find_fortran_mpi(Path(name))
+            mpi = find_fortran_mpi(Path(name)) if "NPB" in given else find_mpi(python=False)
             workshop = Workshop(mpi, given, Path(name), args.limit, args.programs)
             settings = replace(FULL, name="real", only=args.programs, workshop=workshop)
             return measure(results, mpi, _choose(REAL_STUDIES, args.only), settings)

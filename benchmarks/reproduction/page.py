@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows
 from benchmarks.reproduction.store import Results, StudyRun
-from benchmarks.table import Row, markdown
+from benchmarks.table import NO_VALUE, Row, markdown
 from scalatrace.files import write_file
 
 COMPARED = ("program", "quantity", "ranks there", "dissertation", "ranks here", "ours")
@@ -57,7 +57,7 @@ def page(results: Results) -> str:
         if (rows := figure.rows(all_rows))
     ]  # fmt: skip
     figures.sort(key=lambda found: (_place(found[0].number), not found[1].real))
-    lines += _overview(figures)
+    lines += _overview(results.studies, figures)
     previous = ""
     for figure, study, rows, run in figures:
         if figure.heading != previous:
@@ -67,7 +67,9 @@ def page(results: Results) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _overview(figures: Sequence[tuple[Figure, FigureStudy, NamedRows, StudyRun]]) -> Iterator[str]:
+def _overview(
+    studies: Sequence[FigureStudy], figures: Sequence[tuple[Figure, FigureStudy, NamedRows, StudyRun]]
+) -> Iterator[str]:
     """A row per figure and kind of programs: the dissertation's number, ours, and what is left out."""
     rows = [
         (_place(figure.number), not study.real, _summary(figure, study, rows, run))
@@ -76,6 +78,13 @@ def _overview(figures: Sequence[tuple[Figure, FigureStudy, NamedRows, StudyRun]]
     rows += [
         (_place(number), True, (number, "none", quantity, ranks, theirs, "-", "-", why))
         for number, quantity, ranks, theirs, why in NOT_MEASURED
+    ]
+    shown = {figure.number for figure, *_ in figures}
+    rows += [
+        (_place(figure.number), True, (figure.number, "none", figure.title, *"----", "not measured yet"))
+        for study in studies
+        for figure in study.figures
+        if figure.number not in shown
     ]
     yield "## All figures"
     yield ""
@@ -88,7 +97,7 @@ def _compare(figure: Figure, rows: NamedRows, run: StudyRun) -> list[Comparison]
     lines = figure.compare(rows)
     if figure.timed and run.others >= BUSY:
         ours = f"busy: {run.others:.0%} by other processes"
-        return [replace(line, ours=ours) for line in lines]
+        return [line if line.ours == NO_VALUE else replace(line, ours=ours) for line in lines]
     return lines
 
 

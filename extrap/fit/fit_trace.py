@@ -123,15 +123,16 @@ def fit(
 def _explained(fitter: Fitter, explain: Callable[[], SymbolicTrace | None]) -> SymbolicTrace | None:
     """Return the model of `explain` where the recorded nodes have values without rule.
 
-    Where trees have no rule, it is asked for before their stages are sought: without the size of the problem,
-    counts would follow no rule in any alignment.
+    If calls of a tree have no formula, `explain` is called before loops over stages are tried: where the size
+    of the problem is unknown, counts have no formula in any alignment.
     """
-    if fitter.has_unruled_trees and (model := explain()) is not None:
+    is_asked = fitter.has_unruled_trees
+    if is_asked and (model := explain()) is not None:
         return model
     try:
         fitter.aligned_rules()
     except NoFormulaError as error:
-        return None if isinstance(error, PollingError) else explain()
+        return None if is_asked or isinstance(error, PollingError) else explain()
     except ExtrapolationError:
         pass
     return None
@@ -198,8 +199,8 @@ class TreeAlignment(StrEnum):
     """How the nodes of traces are aligned, in the order in which that is tried.
 
     RECORDED: as recorded and in canonical form. MARKED: different calls of one site apart. STAGED: with loops
-    over the stages of trees, at once where calls of trees are what has no rule. SHARED_PARTS: as RECORDED,
-    with formulas that consist of parts of others.
+    over the stages of trees; tried second if the first value without a formula belongs to such calls.
+    SHARED_PARTS: as RECORDED, with formulas that consist of parts of others.
     """
 
     RECORDED = "recorded"
@@ -285,7 +286,7 @@ class Fitter:
         """Return the rules of all nodes of all trees.
 
         Args:
-            only: the alignment to try, with those that it needs; "": all.
+            only: the alignment to try, with those that it needs or that come before it; "": all.
 
         Raises:
             ExtrapolationError: there are none; that of the recorded nodes.
@@ -310,8 +311,9 @@ class Fitter:
         raise unruled
 
     def aligned_rules(self) -> tuple[Rule, ...]:
-        """Return the rules of the nodes of `alignments`, or of stages where trees are what has no rule.
+        """Return the rules of the nodes of `alignments`.
 
+        If the first value without a formula belongs to a call of a tree, loops over stages are tried second.
         Raises the first ExtrapolationError.
         """
         if self._aligned is None:

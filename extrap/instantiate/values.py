@@ -170,7 +170,7 @@ class Values:
                 return self._mixed(pieces, kind)
             values[mine] = value[mine] if constant is None else constant
             union |= mine
-        vec = vec_of_array(values[union], None if kind in LISTED else self._most_terms)
+        vec = vec_of_array(values[union], None if kind in LISTED else self._max_terms)
         ranks_of_values = self.ranks.ranklist(union)
         if kind not in LISTED:
             self._check_short(_terms(vec.terms) + _terms(ranks_of_values.terms))
@@ -178,11 +178,11 @@ class Values:
 
     def _check_short(self, terms: int) -> None:
         """Raise TooManyGroups when formulas are shorter than so many terms."""
-        if self._most_terms is not None and terms > self._most_terms:
+        if self._max_terms is not None and terms > self._max_terms:
             raise TooManyGroups
 
     @property
-    def _most_terms(self) -> int | None:
+    def _max_terms(self) -> int | None:
         """Terms beyond which formulas are shorter; None where there are few ranks."""
         return MAX_TERMS if self.grid.nprocs > self.ranks.most(None) else None
 

@@ -289,7 +289,7 @@ def _compare_messages(rows: NamedRows) -> list[Comparison]:
     return [
         Comparison("BT", f"time with {row['message_factor']} times the bytes, {row['nodes']} nodes", "16",
                    theirs[row["message_factor"]], row["ranks"], f"{float(row['of_original_pct']):.0f} %")
-        for row in rows
+        for row in sorted(rows, key=lambda row: -int(row["nodes"]))
         if row["message_factor"] in theirs and row["of_original_pct"]
     ]  # fmt: skip
 
@@ -306,7 +306,7 @@ MESSAGES = FigureStudy(
             "links with a k-th of the bandwidth.",
             _compare_messages,
             left_out="runs on several nodes: there is one machine",
-            headline=(6, 7, 8),
+            headline=(0, 1, 2),
         ),
     ),
     real=True,

@@ -262,9 +262,10 @@ def computation_rows(workshop: Workshop) -> Iterator[Row]:
                 spent_s = workshop.seconds(workshop.benchmark(trace, "conceptual", *options), program.target)
             except StepError as error:
                 yield [*head, shown, NO_VALUE, NO_VALUE, str(error)]
-                continue
-            original_s = original_s or spent_s
-            yield [*head, shown, f"{spent_s:.3f}", f"{spent_s / original_s:.1%}", ""]
+            else:
+                original_s = spent_s if scale == 1 else original_s
+                share = f"{spent_s / original_s:.1%}" if original_s else NO_VALUE
+                yield [*head, shown, f"{spent_s:.3f}", share, ""]
             workshop.finish_row()
 
 
@@ -285,10 +286,10 @@ def message_rows(workshop: Workshop) -> Iterator[Row]:
                 rows = _simulate_messages(workshop, workshop.recorded(BT, nprocs), nprocs // nnodes)
             except StepError as error:
                 yield [*head, *[NO_VALUE] * 3, str(error)]
-                continue
-            times = dict(zip(MESSAGE_FACTORS, (row["time_ns"] for row in rows), strict=True))
-            for factor, time_ns in times.items():
-                yield [*head, f"{factor:g}", f"{time_ns / 1e9:.4f}", f"{time_ns / times[1]:.1%}", ""]
+            else:
+                times = dict(zip(MESSAGE_FACTORS, (row["time_ns"] for row in rows), strict=True))
+                for factor, time_ns in times.items():
+                    yield [*head, f"{factor:g}", f"{time_ns / 1e9:.4f}", f"{time_ns / times[1]:.1%}", ""]
             workshop.finish_row()
 
 

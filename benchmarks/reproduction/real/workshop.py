@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -165,7 +165,7 @@ class Workshop:
         self.command(what, "extrapolate", *traces, *options, "-o", result)
         return result
 
-    def _once(self, key: tuple[object, ...], make: Any) -> Path:
+    def _once(self, key: tuple[object, ...], make: Callable[[], Path]) -> Path:
         """Return the file of a key; a failure is kept, too."""
         if key not in self._results:
             try:

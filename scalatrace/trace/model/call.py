@@ -61,7 +61,7 @@ class CompiledEvent:
         for at, param in enumerate(self.node.params):
             if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
                 columns[at] = _decode_peers(self, param.encoding, columns[at], families)
-        return np.array(columns)
+        return np.array(columns, dtype=np.int64).reshape(len(columns), n)
 
     @property
     def constant(self) -> bool:
@@ -246,10 +246,8 @@ def _first_values(place: CompiledEvent, param: Param, n: int) -> Ints:
 
 def _decode_peers(place: CompiledEvent, encoding: Encoding, values: Ints, families: Ints | None) -> Ints:
     """Return the ranks of stored peers, in the communicators of the calls."""
-    if families is None or (families == families[0]).all():
-        return encoding.decode_all(
-            values, *_self_and_size(place, WORLD if families is None else int(families[0]))
-        )
+    if families is None:
+        return encoding.decode_all(values, *_self_and_size(place, WORLD))
     peers = np.empty_like(values)
     for family in np.unique(families).tolist():
         is_in = families == family

@@ -19,7 +19,7 @@ WINDOW = 12
 """Maximum length of a loop body, in terms."""
 
 MAX_FOLDED = 1 << 9
-"""Terms that become one loop at most: iterations of WINDOW terms that save bytes, and loops of those."""
+"""Maximum number of terms that later folds into one term: iterations of WINDOW terms, and loops of those."""
 
 MAX_REMEMBERED_VALUES, REMEMBERED = 1 << 12, 1 << 12
 """Length of sequences whose terms are kept, and how many: many call sites have the same ones."""
@@ -43,18 +43,18 @@ def compress(values: Iterable[int]) -> tuple[Any, ...]:
     return fold_terms(values)
 
 
-def fold_terms(parts: Iterable[Any], most: int | None = None) -> tuple[Any, ...]:
+def fold_terms(parts: Iterable[Any], max_terms: int | None = None) -> tuple[Any, ...]:
     """Return fewer terms with the same values as these integers or loops.
 
     Args:
-        most: terms that the caller has use for; what will have more is not folded to its end.
+        max_terms: the caller uses no result with more terms, so folding stops early; None: no limit.
     """
     terms: list[Any] = []
     loops = False  # whether there are loops to extend
     rest = iter(parts)
     for part in rest:
         terms.append(part)
-        if most is not None and len(terms) > most + MAX_FOLDED:
+        if max_terms is not None and len(terms) > max_terms + MAX_FOLDED:
             return (*terms, *rest)
         loops = loops or type(part) is tuple
         while (loops and _extend(terms)) or _fold(terms):

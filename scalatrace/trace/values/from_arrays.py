@@ -24,18 +24,19 @@ MAX_INT64 = (1 << 63) - 1
 __all__ = ["MAX_INT64", "distinct", "first_values", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
 
 
-def vec_of_array(values: Ints, most: int | None = None) -> Vec:
+def vec_of_array(values: Ints, max_terms: int | None = None) -> Vec:
     """Return a vec that begins with these values; constant when they are all equal.
 
     Args:
-        most: terms that the caller has use for; what will have more, or takes long, is not folded to its end.
+        max_terms: the caller uses no result with more terms, so values that will have more, or take long, are
+            not folded; None: no limit.
     """
     if len(values) and (values == values[0]).all():
         return Vec(int(values[0]))
     parts = _progressions(values)
-    if most is not None and len(parts) > MAX_PARTS_PER_TERM * most:
+    if max_terms is not None and len(parts) > MAX_PARTS_PER_TERM * max_terms:
         return Vec(tuple(parts))
-    return Vec(tuple(fold_terms(parts, most)))
+    return Vec(tuple(fold_terms(parts, max_terms)))
 
 
 def first_values(vec: Vec, n: int) -> Ints:
