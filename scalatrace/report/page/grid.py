@@ -50,6 +50,8 @@ MAX_CELLS = 48
 
 MAX_GROUPS = 32
 MAX_CLASSES = 1 << 12
+MAX_COUNTED = 1 << 512
+"""Messages of a pair; nested loops may send more than a floating-point number holds."""
 MAX_NUMBERS = 1 << 26
 """Ranks times values that are compared to find the groups."""
 
@@ -129,7 +131,7 @@ def weighted_pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints
     for flow in messages:
         wanted = len(flow.senders) if npairs <= limit else max(2, len(flow.senders) * limit // npairs)
         sampled_pairs = sampled(np.arange(len(flow.senders)), wanted)
-        each = float(flow.count) * len(flow.senders) / max(len(sampled_pairs), 1)
+        each = float(min(flow.count, MAX_COUNTED)) * len(flow.senders) / max(len(sampled_pairs), 1)
         counts = np.full(len(sampled_pairs), each)
         chosen.append((flow.senders[sampled_pairs], flow.receivers[sampled_pairs], counts))
     if not chosen:
