@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,13 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.page.scaling import scaling_of, scaling_page
 from scalatrace.report.scaling.recorded_growth import IN_MPI
-from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling
+from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling, scaling_run
 from scalatrace.trace.model.nodes import PredStats
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
-from support.builder import Builder, Comm
+from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, WEAK, run, times
 
 
@@ -46,9 +48,11 @@ def test_the_kind_of_scaling_is_judged() -> None:
     grows = [run(n, 1600 / n**0.5, 10, 500, 500) for n in (4, 16)]
     assert kind_of_scaling(grows).name == ""
     # Computation that contains waiting for cores says nothing; messages do.
-    shared = [replace(each, shared_cores="shared", message_bytes=800 / each.nranks) for each in WEAK]
+    shared = [
+        replace(each, shared_cores="shared", messages=10.0, bytes_sent=8000 / each.nranks) for each in WEAK
+    ]
     assert kind_of_scaling(shared).name == "strong"
-    assert kind_of_scaling([replace(each, message_bytes=64.0) for each in shared]).name == "weak"
+    assert kind_of_scaling([replace(each, bytes_sent=640.0) for each in shared]).name == "weak"
 
 
 def test_what_dominates_beyond_the_runs() -> None:
@@ -67,7 +71,37 @@ def test_what_dominates_beyond_the_runs() -> None:
 def counted(each: ScalingRun) -> ScalingRun:
     """Each rank sends 10 messages of 80 B for each of all ranks, and makes 7 collective calls."""
     n = each.nranks
-    return replace(each, calls=10.0 * n + 7, messages=10.0 * n, message_bytes=80.0, collectives=7.0)
+    return replace(each, calls=10.0 * n + 7, messages=10.0 * n, collectives=7.0, bytes_sent=800.0 * n)
+
+
+def persistent(nranks: int) -> Trace:
+    """Ranks on a ring start a send, a receive and a sum in each of five steps."""
+    b = Builder(nranks)
+    data: dict[str, Any] = {"count": 3, "datatype": DOUBLE, "comm": Comm()}
+    requests = (
+        b.event("Send_init", dest=To(Encoding.MODULO, Vec(1)), tag=0, **data),
+        b.event("Recv_init", source=To(Encoding.MODULO, Vec(-1)), tag=0, **data),
+        b.event("Allreduce_init", op="MPI_SUM", **data),
+    )
+    barrier = b.event("Barrier", comm=Comm())
+    stats = (PredStats(0, tuple(Histogram(nranks, 9000, 9000, 9000, 0) for _ in range(2))),)
+    steps = b.loop(5, *(b.event(op, requests=(2, 1, 0)) for op in ("Startall", "Waitall")))
+    trace = b.of(replace(barrier, stats=stats), *requests, steps)
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
+    return trace
+
+
+def test_persistent_requests_count_where_they_are_started() -> None:
+    of_run = scaling_run(persistent(4), "4.st", None)
+    assert (of_run.calls, of_run.messages, of_run.collectives) == (14, 5, 6)
+    assert (of_run.bytes_sent, of_run.message_bytes) == (120, 24)
+
+
+def test_empty_messages_have_a_size() -> None:
+    empty = replace(STRONG[0], messages=4.0, bytes_sent=0.0)
+    assert empty.message_bytes == 0
+    text = scaling_page(scaling_of([empty, *STRONG[1:]], [times(n) for n in (4, 8, 16)]))
+    assert '<td class="n">0 B</td>' in text
 
 
 def test_run_time_on_more_ranks() -> None:

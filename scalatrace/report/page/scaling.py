@@ -146,7 +146,7 @@ def scaling_page(scaling: Scaling) -> str:
     """Return the page."""
     data = {"efficiencies": scaling.efficiencies, "growth": [asdict(row) for row in scaling.growth[:8]],
             "ranks": [run.nranks for run in scaling.runs], "weak": scaling.kind.name == "weak"}  # fmt: skip
-    values = {"s": asdict(scaling), "efficiencies": EFFICIENCIES, "grade": grade}
+    values = {"s": scaling, "efficiencies": EFFICIENCIES, "grade": grade}
     return rendered("scaling.html", SCRIPTS, data, {**values, "speedup_name": speedup_name(scaling.kind)})
 
 

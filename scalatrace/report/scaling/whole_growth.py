@@ -76,7 +76,7 @@ AMOUNTS = (
     _Amount("computation", lambda run: run.compute_ns, coarse_duration),
     _Amount("calls", lambda run: run.calls, lambda n: number(coarse(n))),
     _Amount("messages sent", lambda run: run.messages, lambda n: number(coarse(n))),
-    _Amount("bytes in messages", lambda run: _bytes(run), lambda n: nbytes(coarse(n))),
+    _Amount("bytes in messages", lambda run: run.bytes_sent, lambda n: nbytes(coarse(n))),
     _Amount("collective calls", lambda run: run.collectives, lambda n: number(coarse(n))),
 )
 WITH_CORES = "contains waiting for cores"
@@ -178,9 +178,3 @@ def _interval(low: float, high: float | None, text: Callable[[float], str]) -> s
     if high is None:
         return f"{text(low)} or more" if low > 0 else "not known"
     return "" if high <= MAX_CLOSE * low or text(low) == text(high) else f"{text(low)} to {text(high)}"
-
-
-def _bytes(run: ScalingRun) -> float | None:
-    if run.messages is None or run.message_bytes is None:
-        return None
-    return run.messages * run.message_bytes
