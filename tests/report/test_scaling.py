@@ -13,6 +13,7 @@ from scalatrace import Trace, save
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.page.scaling import scaling_of, scaling_page
+from scalatrace.report.scaling.rank_totals import PredictedAmount, RankTotal, describe_prediction
 from scalatrace.report.scaling.recorded_growth import IN_MPI
 from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling, scaling_run
 from scalatrace.trace.model.nodes import PredStats
@@ -108,14 +109,14 @@ def test_run_time_on_more_ranks() -> None:
     """Of four runs; three do not tell a logarithm from a power, so their interval has both."""
     runs = [counted(run(n, 1600 / n, 20 + 2 * n, 1600 / n + 10, 1600 / n + 15)) for n in (4, 8, 16, 32)]
     scaling = scaling_of(runs, [times(n) for n in (4, 8, 16, 32)])
-    time, computation = scaling.whole[:2]
+    time, computation = scaling.totals[:2]
     assert (time.name, computation.name) == ("run time", "computation")
     for each, true_ns in zip(time.predicted, (173, 288.5), strict=False):
         assert each.low <= true_ns <= (each.high or 0)
         assert each.interval in each.text
     assert [each.value for each in computation.predicted[:2]] == pytest.approx([25, 12.5], rel=0.01)
     assert scaling.sentences[1].startswith("On 64 and 128 ranks the run time would be ")
-    three = {row.name: row for row in scaling_of(runs[:3], [times(n) for n in (4, 8, 16)]).whole}
+    three = {row.name: row for row in scaling_of(runs[:3], [times(n) for n in (4, 8, 16)]).totals}
     first = three["messages sent"].predicted[0]
     assert first.low == pytest.approx(10 * (4 + 12 * 1.5))  # by the logarithm of 8 over that of 4
     assert first.high == pytest.approx(320)
@@ -125,18 +126,47 @@ def test_of_runs_that_waited_for_cores_the_work_is_extended() -> None:
     shared = [counted(replace(each, shared_cores="shared")) for each in STRONG]
     scaling = scaling_of(shared, [times(n) for n in (4, 8, 16)])
     assert scaling.predicted_ranks == (32, 64, 256)
-    rows = {row.name: row for row in scaling.whole}
+    rows = {row.name: row for row in scaling.totals}
     assert rows["run time"].predicted == ()
-    assert rows["run time"].note == "mostly waiting for cores"
+    assert rows["run time"].note == "not predicted: mostly waiting for cores"
     assert [each.text for each in rows["collective calls"].predicted] == ["7", "7", "7"]
     assert rows["bytes in messages"].predicted[0].value == pytest.approx(32 * 800)
     _, beyond = scaling.sentences
     assert "a rank would compute" in beyond
     assert "make 7 collective calls." in beyond
-    assert beyond.endswith("those on 4, 8 and 16 ranks had more ranks than cores.")
+    assert beyond.endswith(
+        ". Run time is not predicted: it needs 3 runs with a core for each rank; "
+        "the runs on 4, 8 and 16 ranks had fewer cores than ranks."
+    )
     text = scaling_page(scaling)
     assert "Beyond the runs" in text
     assert "Call sites" not in text
+
+
+def test_without_work_only_the_reason_is_stated() -> None:
+    """Of a program that only asks for its rank, calls alone have a law."""
+    runs = [replace(each, compute_ns=None, shared_cores="shared", calls=2.0) for each in STRONG]
+    _, beyond = scaling_of(runs, [{} for _ in runs]).sentences
+    assert beyond.startswith("Run time on 32 and 64 ranks is not predicted: it needs 3 runs with")
+
+
+def test_predictions_without_a_limit_are_left_out_of_the_sentence() -> None:
+    """Times that jump have a law, but an interval from 0 to infinity."""
+    totals = [RankTotal("run time", (), "p", tuple(amount(n, None) for n in (32, 64)))]
+    assert describe_prediction(STRONG, totals) == (
+        "Run time on 32 and 64 ranks is not known: the runs set no limit."
+    )
+    totals.append(RankTotal("collective calls", (), "7", tuple(amount(n, 7.0) for n in (32, 64))))
+    assert describe_prediction(STRONG, totals) == (
+        "On 32 and 64 ranks, a rank would make 7 collective calls. "
+        "Run time is not known: the runs set no limit."
+    )
+
+
+def amount(nranks: int, known: float | None) -> PredictedAmount:
+    if known is None:
+        return PredictedAmount(nranks, 5.0, 0.0, None, "not known", "not known")
+    return PredictedAmount(nranks, known, known, known, f"{known:g}", "")
 
 
 def test_two_runs_have_no_law() -> None:
