@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,15 @@ from scalatrace import Trace, save
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.page.scaling import scaling_of, scaling_page
+from scalatrace.report.scaling.rank_totals import PredictedAmount, RankTotal, describe_prediction
 from scalatrace.report.scaling.recorded_growth import IN_MPI
-from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling
+from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling, scaling_run
 from scalatrace.trace.model.nodes import PredStats
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
-from support.builder import Builder, Comm
+from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, WEAK, run, times
 
 
@@ -46,9 +49,11 @@ def test_the_kind_of_scaling_is_judged() -> None:
     grows = [run(n, 1600 / n**0.5, 10, 500, 500) for n in (4, 16)]
     assert kind_of_scaling(grows).name == ""
     # Computation that contains waiting for cores says nothing; messages do.
-    shared = [replace(each, shared_cores="shared", message_bytes=800 / each.nranks) for each in WEAK]
+    shared = [
+        replace(each, shared_cores="shared", messages=10.0, bytes_sent=8000 / each.nranks) for each in WEAK
+    ]
     assert kind_of_scaling(shared).name == "strong"
-    assert kind_of_scaling([replace(each, message_bytes=64.0) for each in shared]).name == "weak"
+    assert kind_of_scaling([replace(each, bytes_sent=640.0) for each in shared]).name == "weak"
 
 
 def test_what_dominates_beyond_the_runs() -> None:
@@ -67,21 +72,51 @@ def test_what_dominates_beyond_the_runs() -> None:
 def counted(each: ScalingRun) -> ScalingRun:
     """Each rank sends 10 messages of 80 B for each of all ranks, and makes 7 collective calls."""
     n = each.nranks
-    return replace(each, calls=10.0 * n + 7, messages=10.0 * n, message_bytes=80.0, collectives=7.0)
+    return replace(each, calls=10.0 * n + 7, messages=10.0 * n, collectives=7.0, bytes_sent=800.0 * n)
+
+
+def persistent(nranks: int) -> Trace:
+    """Ranks on a ring start a send, a receive and a sum in each of five steps."""
+    b = Builder(nranks)
+    data: dict[str, Any] = {"count": 3, "datatype": DOUBLE, "comm": Comm()}
+    requests = (
+        b.event("Send_init", dest=To(Encoding.MODULO, Vec(1)), tag=0, **data),
+        b.event("Recv_init", source=To(Encoding.MODULO, Vec(-1)), tag=0, **data),
+        b.event("Allreduce_init", op="MPI_SUM", **data),
+    )
+    barrier = b.event("Barrier", comm=Comm())
+    stats = (PredStats(0, tuple(Histogram(nranks, 9000, 9000, 9000, 0) for _ in range(2))),)
+    steps = b.loop(5, *(b.event(op, requests=(2, 1, 0)) for op in ("Startall", "Waitall")))
+    trace = b.of(replace(barrier, stats=stats), *requests, steps)
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
+    return trace
+
+
+def test_persistent_requests_count_where_they_are_started() -> None:
+    of_run = scaling_run(persistent(4), "4.st", None)
+    assert (of_run.calls, of_run.messages, of_run.collectives) == (14, 5, 6)
+    assert (of_run.bytes_sent, of_run.message_bytes) == (120, 24)
+
+
+def test_empty_messages_have_a_size() -> None:
+    empty = replace(STRONG[0], messages=4.0, bytes_sent=0.0)
+    assert empty.message_bytes == 0
+    text = scaling_page(scaling_of([empty, *STRONG[1:]], [times(n) for n in (4, 8, 16)]))
+    assert '<td class="n">0 B</td>' in text
 
 
 def test_run_time_on_more_ranks() -> None:
     """Of four runs; three do not tell a logarithm from a power, so their interval has both."""
     runs = [counted(run(n, 1600 / n, 20 + 2 * n, 1600 / n + 10, 1600 / n + 15)) for n in (4, 8, 16, 32)]
     scaling = scaling_of(runs, [times(n) for n in (4, 8, 16, 32)])
-    time, computation = scaling.whole[:2]
+    time, computation = scaling.totals[:2]
     assert (time.name, computation.name) == ("run time", "computation")
     for each, true_ns in zip(time.predicted, (173, 288.5), strict=False):
         assert each.low <= true_ns <= (each.high or 0)
         assert each.interval in each.text
     assert [each.value for each in computation.predicted[:2]] == pytest.approx([25, 12.5], rel=0.01)
     assert scaling.sentences[1].startswith("On 64 and 128 ranks the run time would be ")
-    three = {row.name: row for row in scaling_of(runs[:3], [times(n) for n in (4, 8, 16)]).whole}
+    three = {row.name: row for row in scaling_of(runs[:3], [times(n) for n in (4, 8, 16)]).totals}
     first = three["messages sent"].predicted[0]
     assert first.low == pytest.approx(10 * (4 + 12 * 1.5))  # by the logarithm of 8 over that of 4
     assert first.high == pytest.approx(320)
@@ -91,18 +126,47 @@ def test_of_runs_that_waited_for_cores_the_work_is_extended() -> None:
     shared = [counted(replace(each, shared_cores="shared")) for each in STRONG]
     scaling = scaling_of(shared, [times(n) for n in (4, 8, 16)])
     assert scaling.predicted_ranks == (32, 64, 256)
-    rows = {row.name: row for row in scaling.whole}
+    rows = {row.name: row for row in scaling.totals}
     assert rows["run time"].predicted == ()
-    assert rows["run time"].note == "mostly waiting for cores"
+    assert rows["run time"].note == "not predicted: mostly waiting for cores"
     assert [each.text for each in rows["collective calls"].predicted] == ["7", "7", "7"]
     assert rows["bytes in messages"].predicted[0].value == pytest.approx(32 * 800)
     _, beyond = scaling.sentences
     assert "a rank would compute" in beyond
     assert "make 7 collective calls." in beyond
-    assert beyond.endswith("those on 4, 8 and 16 ranks had more ranks than cores.")
+    assert beyond.endswith(
+        ". Run time is not predicted: it needs 3 runs with a core for each rank; "
+        "the runs on 4, 8 and 16 ranks had fewer cores than ranks."
+    )
     text = scaling_page(scaling)
     assert "Beyond the runs" in text
     assert "Call sites" not in text
+
+
+def test_without_work_only_the_reason_is_stated() -> None:
+    """Of a program that only asks for its rank, calls alone have a law."""
+    runs = [replace(each, compute_ns=None, shared_cores="shared", calls=2.0) for each in STRONG]
+    _, beyond = scaling_of(runs, [{} for _ in runs]).sentences
+    assert beyond.startswith("Run time on 32 and 64 ranks is not predicted: it needs 3 runs with")
+
+
+def test_predictions_without_a_limit_are_left_out_of_the_sentence() -> None:
+    """Times that jump have a law, but an interval from 0 to infinity."""
+    totals = [RankTotal("run time", (), "p", tuple(amount(n, None) for n in (32, 64)))]
+    assert describe_prediction(STRONG, totals) == (
+        "Run time on 32 and 64 ranks is not known: the runs set no limit."
+    )
+    totals.append(RankTotal("collective calls", (), "7", tuple(amount(n, 7.0) for n in (32, 64))))
+    assert describe_prediction(STRONG, totals) == (
+        "On 32 and 64 ranks, a rank would make 7 collective calls. "
+        "Run time is not known: the runs set no limit."
+    )
+
+
+def amount(nranks: int, known: float | None) -> PredictedAmount:
+    if known is None:
+        return PredictedAmount(nranks, 5.0, 0.0, None, "not known", "not known")
+    return PredictedAmount(nranks, known, known, known, f"{known:g}", "")
 
 
 def test_two_runs_have_no_law() -> None:

@@ -176,8 +176,8 @@ def shared_cores(trace: Trace) -> Trace:
 
 
 def test_waiting_may_be_waiting_for_a_core() -> None:
-    assert not any("core" in one.text for one in gather(ring(8, steps=5), "x").advice)
     """A note beside the result says so; the advice is what the program can change."""
+    assert not any("core" in one.text for one in gather(ring(8, steps=5), "x").advice)
     found = gather(shared_cores(ring(8, steps=5)), "x")
     assert found.summary.shared_cores.startswith("8 ranks shared 2 cores of a host")
     assert {one.kind for one in found.advice} == {one.kind for one in gather(ring(8, steps=5), "x").advice}
@@ -303,6 +303,14 @@ class TestSources:
         assert SourceReader().at(f"{tmp_path / 'pipe.py'}:1:f") is None
         assert SourceReader().at("app.py:1:f") is None
         assert SourceReader().at("\0.py:1:f") is None
+
+    def test_loops_of_deep_expressions_are_not_known(self, tmp_path: Path) -> None:
+        path = tmp_path / "deep.py"
+        path.write_text("for i in range(2):\n    call()\n")
+        assert SourceReader().has_loop(f"{path}:2:f", f"{path}:2:f")
+        path = tmp_path / "deeper.py"
+        path.write_text("x = " + "+".join(["1"] * 2000) + "\nfor i in range(2):\n    call()\n")
+        assert SourceReader().has_loop(f"{path}:3:f", f"{path}:3:f") is None
 
 
 def test_provenance_of_formulas() -> None:

@@ -34,7 +34,7 @@ def late(loads: list[int], inside_ns: int) -> Trace:
 
 def run(nranks: int, compute_ns: float, comm_ns: float, most_ns: float, ideal_ns: float) -> ScalingRun:
     total = compute_ns + comm_ns
-    return ScalingRun(f"{nranks}.st", nranks, total, compute_ns, comm_ns, most_ns, None, ideal_ns, "", "")
+    return ScalingRun(f"{nranks}.st", nranks, total, compute_ns, comm_ns, most_ns, ideal_ns, "", "")
 
 
 STRONG = [run(n, 1600 / n, 20 + 2 * n, 1600 / n + 10, 1600 / n + 15) for n in (4, 8, 16)]

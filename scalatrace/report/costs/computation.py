@@ -52,7 +52,7 @@ class ComputationRepeat(Enum):
 
 
 Repeats = Callable[[SiteCall, SiteCall], ComputationRepeat]
-"""Tells it of two calls, of which the second is on no later line."""
+"""Function of two calls, the second on the same or an earlier line: how the program returns to it."""
 
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Functions that Python makes of an expression: they are part of the function around them."""
@@ -188,7 +188,7 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
     whether the function repeats or is called again: then its caller may compute, too.
 
     Args:
-        repeats: tells that, if it is known.
+        repeats: decides between a loop and a new call; None: not known.
     """
     if first == FROM_START:
         outermost = callers(last[1], len(last[1]))[-1:]

@@ -106,9 +106,8 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
         local_share = _neighbour_share(dims, senders, receivers, counts)
         if local_share > share + 1e-9:
             best, share = dims, local_share
-    return Grid(best), "found by the distances of messages" if len(
-        best
-    ) > 1 else "no grid found: ranks in a row"
+    source = "found by the distances of messages" if len(best) > 1 else "no grid found: ranks in a row"
+    return Grid(best), source
 
 
 def hub_of(senders: Ints, receivers: Ints) -> int | None:

@@ -18,7 +18,7 @@ from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = ["RankLayout", "layout_of"]
 
-MIN_PART = 0.1
+MIN_PAIR_PART = 0.1
 """Messages of a pair over those of the pair with most, from which on the pair counts."""
 
 MAX_RING, MAX_TREE = 96, 256
@@ -59,7 +59,7 @@ def layout_of(messages: Sequence[Messages], grid: Grid) -> RankLayout:
         return RankLayout()
     keys, where = np.unique(senders * grid.nprocs + receivers, return_inverse=True)
     sums = np.bincount(where, weights=counts)
-    senders, receivers = np.divmod(keys[sums >= MIN_PART * sums.max()], grid.nprocs)
+    senders, receivers = np.divmod(keys[sums >= MIN_PAIR_PART * sums.max()], grid.nprocs)
     kind, detail, _ = recognise(senders, receivers, grid, Receives.ANYWHERE)
     if kind == "star" and grid.nprocs <= MAX_RING:
         hub = hub_of(senders, receivers)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from scalatrace.report.page.page import rendered
+from scalatrace.report.scaling.rank_totals import RankTotal, describe_prediction, fit_rank_totals
 from scalatrace.report.scaling.recorded_growth import COMPUTATION, GrowingTime, growing_times, times_of_sites
 from scalatrace.report.scaling.runs import (
     GRADES,
@@ -17,7 +18,6 @@ from scalatrace.report.scaling.runs import (
     kind_of_scaling,
     scaling_run,
 )
-from scalatrace.report.scaling.whole_growth import WholeGrowth, beyond_sentence, whole_growth
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
@@ -75,7 +75,7 @@ class Scaling:
 
     Attributes:
         efficiencies: a row for each run, as `efficiency_rows`.
-        whole: amounts of a rank in all.
+        totals: amounts of a rank in all its calls.
         growth: times of call sites and computations that count; `hidden` more do not.
         predicted_ranks: numbers of ranks of the predicted amounts; (): too few runs.
         sentences: the result, and what dominates beyond.
@@ -85,7 +85,7 @@ class Scaling:
     runs: tuple[ScalingRun, ...]
     kind: ScalingKind
     efficiencies: tuple[dict[str, float | None], ...]
-    whole: tuple[WholeGrowth, ...]
+    totals: tuple[RankTotal, ...]
     growth: tuple[GrowingTime, ...]
     hidden: int
     predicted_ranks: tuple[int, ...]
@@ -114,11 +114,11 @@ def scaling_of(
     rows = efficiency_rows(runs, kind.name == "weak")
     usable = [not run.shared_cores for run in runs]
     growth, hidden = growing_times([run.nranks for run in runs], times, usable)
-    whole = whole_growth(runs)
-    predicted = next((row.predicted for row in whole if row.predicted), ())
-    sentences = [_result(runs, rows, kind), beyond_sentence(runs, whole), *_beyond(growth)]
+    totals = fit_rank_totals(runs)
+    predicted = next((row.predicted for row in totals if row.predicted), ())
+    sentences = [_result(runs, rows, kind), describe_prediction(runs, totals), *_beyond(growth)]
     return Scaling(
-        tuple(runs), kind, tuple(rows), tuple(whole), tuple(growth), hidden,
+        tuple(runs), kind, tuple(rows), tuple(totals), tuple(growth), hidden,
         tuple(each.nranks for each in predicted), tuple(sentences), tuple(_notes(runs)),
     )  # fmt: skip
 
@@ -146,7 +146,7 @@ def scaling_page(scaling: Scaling) -> str:
     """Return the page."""
     data = {"efficiencies": scaling.efficiencies, "growth": [asdict(row) for row in scaling.growth[:8]],
             "ranks": [run.nranks for run in scaling.runs], "weak": scaling.kind.name == "weak"}  # fmt: skip
-    values = {"s": asdict(scaling), "efficiencies": EFFICIENCIES, "grade": grade}
+    values = {"s": scaling, "efficiencies": EFFICIENCIES, "grade": grade}
     return rendered("scaling.html", SCRIPTS, data, {**values, "speedup_name": speedup_name(scaling.kind)})
 
 

@@ -129,13 +129,13 @@ def _functions(path: str, changed_ns: int) -> tuple[_Function, ...]:
     """
     try:
         tree = ast.parse(Path(path).read_bytes())
+        nodes = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
+        functions = [_Function(0, 1 << 31, tuple(_loops(tree)))]
+        functions += [
+            _Function(each.lineno, each.end_lineno or each.lineno, tuple(_loops(each))) for each in nodes
+        ]
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return ()
-    nodes = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
-    functions = [_Function(0, 1 << 31, tuple(_loops(tree)))]
-    functions += [
-        _Function(each.lineno, each.end_lineno or each.lineno, tuple(_loops(each))) for each in nodes
-    ]
     return tuple(functions)
 
 

@@ -18,13 +18,14 @@ from itertools import pairwise
 from math import log
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.operations import COLLECTIVES, Category, operation
+from scalatrace.operations import COLLECTIVES, SENDING, operation
 from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, time_parts
-from scalatrace.report.costs.rows import by_node, whole_time
+from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.style import coarse, coarse_percent
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import oversubscription_note
+from scalatrace.trace.query.traffic import traffic_by_class
 
 __all__ = [
     "GRADES", "ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "grade", "kind_of_scaling",
@@ -37,8 +38,6 @@ MAX_STRONG_EXPONENT, MIN_WEAK_EXPONENT = 0.3, 0.7
 GRADES = (("good", 0.8), ("middling", 0.6), ("worse", 0.0))
 """Grades of an efficiency, each with the value from which on it counts."""
 
-MESSAGES = (Category.SEND, Category.SENDRECV, Category.PERSISTENT)
-
 
 @dataclass(frozen=True)
 class ScalingRun:
@@ -48,13 +47,13 @@ class ScalingRun:
         run_time_ns: of the longest rank, else the mean.
         compute_ns, comm_ns: means of the ranks; None: not measured, or of several threads.
         most_compute_ns: the largest computation of a rank; None: not known.
-        message_bytes: mean size of messages between two ranks; None: there are none, or not counted.
         ideal_ns: run time on a network that takes no time; None: it was not simulated.
         shared_cores: why times contain waiting for cores; "": they do not.
         program: with its arguments.
         extrapolated: times were fitted, not measured.
-        calls, messages, collectives: means of a rank: of all calls, messages between two ranks, and
-            collective calls; None: not counted.
+        calls, messages, collectives: number of all calls, of sent messages, and of collective calls of a rank
+            (mean); None: not counted. Those of persistent requests count where they are started.
+        bytes_sent: bytes in the messages of a rank (mean); None: not counted.
     """
 
     name: str
@@ -63,7 +62,6 @@ class ScalingRun:
     compute_ns: float | None
     comm_ns: float | None
     most_compute_ns: float | None
-    message_bytes: float | None
     ideal_ns: float | None
     shared_cores: str
     program: str
@@ -71,6 +69,12 @@ class ScalingRun:
     calls: float | None = None
     messages: float | None = None
     collectives: float | None = None
+    bytes_sent: float | None = None
+
+    @property
+    def message_bytes(self) -> float | None:
+        """Mean size of the messages; None: there are none, or not counted."""
+        return self.bytes_sent / self.messages if self.messages and self.bytes_sent is not None else None
 
     @property
     def parts(self) -> TimeParts | None:
@@ -103,14 +107,11 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
         compute_ns,
         comm_ns,
         None if times is None else float(times.compute_ns.max()),
-        counts.get("message_bytes"),
         ideal_ns,
         oversubscription_note(trace.meta),
         trace.meta.get("program", ""),
         EXTRAPOLATED in trace.meta,
-        counts.get("calls"),
-        counts.get("messages"),
-        counts.get("collectives"),
+        **counts,
     )
 
 
@@ -119,21 +120,21 @@ def grade(efficiency: float | None) -> str:
     return "" if efficiency is None else next(name for name, least in GRADES if efficiency >= least)
 
 
-def _counts(trace: Trace) -> dict[str, float | None]:
-    """Return the counts of a rank, and the mean size of its messages; {}: they are not countable."""
+def _counts(trace: Trace) -> dict[str, float]:
+    """Return the counts of a rank by the names of a ScalingRun; {}: they are not countable."""
+    sums = dict.fromkeys(("calls", "messages", "collectives", "bytes_sent"), 0)
     try:
-        rows = by_node(trace, "op")
+        for part in traffic_by_class(trace):
+            row, n = operation(part.op), len(part.ranks)
+            sums["calls"] += n * part.calls
+            if row.category in COLLECTIVES:
+                sums["collectives"] += n * part.times
+            elif row.category in SENDING and row.sends:
+                sums["messages"] += n * part.times
+                sums["bytes_sent"] += n * part.sent
     except (LimitError, UsageError):
         return {}
-    n = len(trace.ranks)
-    sending = [row for row in rows if operation(row.key[0]).category in MESSAGES]
-    messages, nbytes = sum(row.calls for row in sending), sum(row.sent or 0 for row in sending)
-    return {
-        "message_bytes": nbytes / messages if messages and nbytes else None,
-        "calls": sum(row.calls for row in rows) / n,
-        "messages": messages / n,
-        "collectives": sum(row.calls for row in rows if operation(row.key[0]).category in COLLECTIVES) / n,
-    }
+    return {name: total / len(trace.ranks) for name, total in sums.items()}
 
 
 def check_sizes(runs: Sequence[ScalingRun]) -> None:

@@ -38,6 +38,9 @@ class RankTraffic(NamedTuple):
 
     Attributes:
         calls, sent, received: of each of these ranks; bytes in all its calls.
+        op: operation that moves the bytes: that of the node, or of the calls that created the persistent
+            requests which the node starts.
+        times: how often each of these ranks executes this operation: 0 where the calls only create requests.
     """
 
     event: Event
@@ -45,6 +48,8 @@ class RankTraffic(NamedTuple):
     calls: int
     sent: int
     received: int
+    op: str
+    times: int
 
 
 def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
@@ -53,8 +58,9 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
     Raises:
         LimitError: very many ranks have different parameters or trip counts.
     """
-    for event, ranks, calls, sent, received in traffic_by_class(trace):
-        yield event, calls * len(ranks), sent * len(ranks), received * len(ranks)
+    for part in traffic_by_class(trace):
+        n = len(part.ranks)
+        yield part.event, part.calls * n, part.sent * n, part.received * n
 
 
 def traffic_by_class(trace: Trace, max_visits: int = MAX_VISITS) -> Iterator[RankTraffic]:
@@ -69,6 +75,7 @@ def traffic_by_class(trace: Trace, max_visits: int = MAX_VISITS) -> Iterator[Ran
     check_countable(trace)
     remaining = max_visits
     for event, classes in executions(trace):
+        op = operation(trace.ops[event.op].name)
         for ranks, n in classes:
             equal_bytes = _same_bytes(trace, event, ranks)
             if equal_bytes is None:
@@ -78,13 +85,13 @@ def traffic_by_class(trace: Trace, max_visits: int = MAX_VISITS) -> Iterator[Ran
                 equal_bytes = [RankList([rank]) for rank in ranks]
             for members in equal_bytes:
                 sent, received = _count_bytes(trace, event, members.first, n)
-                yield RankTraffic(event, members, n, sent, received)
+                yield RankTraffic(event, members, n, sent, received, op.name, 0 if op.flow_later else n)
     if any(op.name in STARTING for op in trace.ops):
         check_visits(trace, max_visits)
         for rank in trace.ranks:
             for event, call, n in started(trace, rank):
                 sent, received = (f(call.op, call, started=True) for f in (sent_bytes, received_bytes))
-                yield RankTraffic(event, RankList([rank]), 0, n * sent, n * received)
+                yield RankTraffic(event, RankList([rank]), 0, n * sent, n * received, call.op, n)
 
 
 def traffic_of(trace: Trace, rank: int) -> Iterator[tuple[int, int, int, bool]]:

@@ -51,12 +51,12 @@ function legend(categories, compute) {
     h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)));
 }
 
-const LEAST_CHART = 300;
+const MIN_CHART_WIDTH = 300;
 
 // Width of a chart, in which texts keep their size: the natural one, or that of a pane in narrow windows.
 function chartWidth(natural) {
   const pane = document.querySelector(".pane, main > section");
-  return Math.min(natural, Math.max(LEAST_CHART, pane ? pane.clientWidth : natural));
+  return Math.min(natural, Math.max(MIN_CHART_WIDTH, pane ? pane.clientWidth : natural));
 }
 
 // A chart in a box that scrolls where the window becomes narrower.

@@ -34,7 +34,7 @@ MIN_COMPUTING = 0.1
 LASTING = 0.5
 """Part of the waiting from which on it does not come from single long computations."""
 
-MOST = 0.5
+MIN_COST_PART = 0.5
 """Part of the time in calls from which on it is the cost of small messages, and no waiting for late ranks."""
 
 GOOD_BALANCE = 0.9
@@ -85,7 +85,7 @@ def advice_of(
     calls = list(leaves(tree.root))
     if small is not None and small.share >= MIN_SHARE:
         entries.append(_advise_on_small_messages(small, basis))
-        if small.cost_ns >= MOST * small.inside_ns:
+        if small.cost_ns >= MIN_COST_PART * small.inside_ns:
             calls = [call for call in calls if call.number not in small.nodes]
         computing = [row for row in computing if not _is_between(row, small)]
     if causes is not None and causes.starts and basis.whole_ns and not basis.simulated:
@@ -343,7 +343,7 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
 
 def _is_between(row: Computing, small: SmallMessages) -> bool:
     """Return whether a computation is mostly the time between small messages."""
-    return set(small.nodes).issuperset(row.nodes) and small.between_ns >= MOST * row.compute_ns
+    return set(small.nodes).issuperset(row.nodes) and small.between_ns >= MIN_COST_PART * row.compute_ns
 
 
 def _advise_on_small_messages(small: SmallMessages, basis: TimeBasis) -> Advice:

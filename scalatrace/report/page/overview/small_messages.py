@@ -48,6 +48,9 @@ MIN_REPEATS = 8
 BYTE_NS, MAX_PART_OF_BYTES = 1.0, 0.25
 """Time of a byte on a slow network, and the part of a message's time that its bytes take at most."""
 
+MIN_GAPS_PER_EXECUTION = 1.5
+"""Computations before a call over executions of its unit, from which on they are within the unit."""
+
 MAX_PAIRS = 1 << 16
 """Pairs of ranks of which the different ones are counted."""
 
@@ -187,7 +190,7 @@ class _Search:
             self._sent.setdefault(id(flow.event), []).append(flow)
         self._comm, self._compute = (trace.stat_index.get(name) for name in (COMM, COMPUTE))
         self._typical: dict[int, tuple[float, float]] = {}
-        self._receiving: list[_Unit] = []
+        self._units: list[_Unit] = []
 
     def units(self, nodes: Sequence[Node]) -> Iterator[_Unit]:
         """Yield the largest units; of one executed once, those in it with most of its small messages."""
@@ -201,7 +204,7 @@ class _Search:
             elif unit.sent:
                 yield unit
             if unit is not None:
-                self._receiving.append(unit)
+                self._units.append(unit)
 
     def _unit(self, node: Node) -> _Unit | None:
         """Return a node as a unit; None: ranks compute in it, or nobody executes it."""
@@ -238,7 +241,7 @@ class _Search:
         """Return whether no computation before a call, but for that before the unit, lasts long."""
         for stats in event.stats:
             gap = histogram_of(stats, self._compute)
-            if gap is not None and gap.count > 1.5 * executions:  # within the unit
+            if gap is not None and gap.count > MIN_GAPS_PER_EXECUTION * executions:
                 unit = self._trace.stats[self._compute or 0].resolution
                 if pooled_quantile([gap], 0.5) * unit > LATENCY_NS:
                     return False
@@ -260,7 +263,7 @@ class _Search:
             return True
         receivers: Ints = np.unique(np.concatenate([flow.receivers for flow in flows]))
         quick = np.zeros(self._trace.nprocs, dtype=bool)
-        for each in (unit, *self._receiving):
+        for each in (unit, *self._units):
             if any(self._repeats_receives(event, each) for event in each.events):
                 quick[np.fromiter(each.ranks, dtype=np.int64, count=len(each.ranks))] = True
         return bool(quick[receivers].all())
@@ -290,12 +293,16 @@ class _Search:
             if (leaf := self._calls.get(self._numbers[id(event)])) is not None:
                 yield event, leaf
 
-    def _usual_sum_ns(self, unit: _Unit, which: tuple[int, ...]) -> float:
-        """Return the sum of usual times of all calls of a unit; `which`: 0 in calls, 1 before them."""
-        return sum(leaf.calls * self._usual_ns(event)[i] for event, leaf in self._leaves(unit) for i in which)
+    def _usual_call_ns(self, unit: _Unit) -> float:
+        """Return the sum of the usual times in all calls of a unit."""
+        return sum(leaf.calls * self._usual_ns(event)[0] for event, leaf in self._leaves(unit))
+
+    def _usual_gap_ns(self, unit: _Unit) -> float:
+        """Return the sum of the usual times before all calls of a unit."""
+        return sum(leaf.calls * self._usual_ns(event)[1] for event, leaf in self._leaves(unit))
 
     def _each_ns(self, unit: _Unit) -> float:
-        return self._usual_sum_ns(unit, (0, 1)) / max(unit.total, 1.0)
+        return (self._usual_call_ns(unit) + self._usual_gap_ns(unit)) / max(unit.total, 1.0)
 
     def _nbytes(self, unit: _Unit) -> float | None:
         """Return the mean size of the messages; None: not known."""
@@ -313,11 +320,11 @@ class _Search:
     def _cost_ns(self, units: Sequence[_Unit]) -> float:
         """Return the time in the calls of units without waiting for other computation, and between them."""
         calls = [leaf for unit in units for _, leaf in self._leaves(unit)]
-        between = sum(self._usual_sum_ns(unit, (1,)) for unit in units) * self._basis.compute_factor
+        between = sum(self._usual_gap_ns(unit) for unit in units) * self._basis.compute_factor
         if self._basis.simulated:
             return between + sum(max(leaf.comm_ns - (leaf.waiting_ns or 0.0), 0.0) for leaf in calls)
         if self._ideal is None or not all(unit.is_repeated for unit in units):
-            return between + sum(self._usual_sum_ns(unit, (0,)) for unit in units)
+            return between + sum(self._usual_call_ns(unit) for unit in units)
         inside, numbers = sum(leaf.comm_ns for leaf in calls), {leaf.number for leaf in calls}
         own = sum(
             cause.waiting_ns for cause in self._ideal.causes if {cause.after, cause.node} <= numbers
@@ -333,7 +340,7 @@ class _Search:
         """Return the small messages of some units, which send most at the same call site."""
         largest = max(units, key=lambda unit: unit.total)
         everyone = any(len(unit.ranks) == len(self._trace.ranks) for unit in units)
-        quiet = [] if everyone else [unit for unit in self._receiving if self._only_receives(unit)]
+        quiet = [] if everyone else [unit for unit in self._units if self._only_receives(unit)]
         costs = self._cost_ns([*units, *quiet])
         size = sum((self._nbytes(unit) or 0.0) * unit.total for unit in units)
         total = sum(unit.total for unit in units)
@@ -351,7 +358,7 @@ class _Search:
             self._numbers[id(largest.most)],
             tuple(sorted(self._numbers[id(event)] for unit in involved for event in unit.events)),
             sum(leaf.comm_ns for unit in involved for _, leaf in self._leaves(unit)),
-            sum(self._usual_sum_ns(unit, (1,)) for unit in involved),
+            sum(self._usual_gap_ns(unit) for unit in involved),
             operation(self._trace.ops[largest.most.op].name).category in COLLECTIVES,
             f"{coarse_percent(share)} of the time goes to {text}.",
         )

@@ -1,4 +1,4 @@
-"""Growth of what a rank does in all: run time, computation, calls, messages and their bytes, on more ranks.
+"""Totals of a rank over the number of ranks: run time, computation, calls, messages, bytes, and predictions.
 
 Counts and bytes do not depend on the machine, so their laws hold where ranks shared cores, too. Times do not:
 time in MPI then is mostly waiting for cores.
@@ -17,12 +17,12 @@ from scalatrace.stats.forms import Points
 from scalatrace.stats.interval_width import is_vague
 from scalatrace.stats.normal_form import fit_normal_form
 
-__all__ = ["PredictedAmount", "WholeGrowth", "beyond_sentence", "whole_growth"]
+__all__ = ["PredictedAmount", "RankTotal", "describe_prediction", "fit_rank_totals"]
 
 MAX_CLOSE = 1.02
 """Upper over lower end of an interval, up to which the number stands for it."""
 
-SAID = 2
+MAX_NAMED_SIZES = 2
 """Predicted numbers of ranks that the sentence names."""
 
 
@@ -43,9 +43,14 @@ class PredictedAmount:
     text: str
     interval: str
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the runs set a limit."""
+        return self.high is not None or self.low > 0
+
 
 @dataclass(frozen=True)
-class WholeGrowth:
+class RankTotal:
     """An amount of a rank in all runs.
 
     Attributes:
@@ -76,14 +81,14 @@ AMOUNTS = (
     _Amount("computation", lambda run: run.compute_ns, coarse_duration),
     _Amount("calls", lambda run: run.calls, lambda n: number(coarse(n))),
     _Amount("messages sent", lambda run: run.messages, lambda n: number(coarse(n))),
-    _Amount("bytes in messages", lambda run: _bytes(run), lambda n: nbytes(coarse(n))),
+    _Amount("bytes in messages", lambda run: run.bytes_sent, lambda n: nbytes(coarse(n))),
     _Amount("collective calls", lambda run: run.collectives, lambda n: number(coarse(n))),
 )
-WITH_CORES = "contains waiting for cores"
-OFF_CORES = "mostly waiting for cores"
+CONTAINS_WAITING = "contains waiting for cores"
+MOSTLY_WAITING = "not predicted: mostly waiting for cores"
 
 
-def whole_growth(runs: Sequence[ScalingRun]) -> list[WholeGrowth]:
+def fit_rank_totals(runs: Sequence[ScalingRun]) -> list[RankTotal]:
     """Return the amounts of a rank; run times are predicted from the runs with a core for each rank only.
 
     Args:
@@ -103,28 +108,37 @@ def whole_growth(runs: Sequence[ScalingRun]) -> list[WholeGrowth]:
         formula, predicted = _fit(known, runs[-1].nranks, amount.text)
         note = ""
         if shared and amount.is_time:
-            note = WITH_CORES if predicted else OFF_CORES
+            note = CONTAINS_WAITING if predicted else MOSTLY_WAITING
         elif shared and amount.name == "computation":
-            note = WITH_CORES
+            note = CONTAINS_WAITING
         texts = tuple("–" if value is None else amount.text(value) for value in values)
-        rows.append(WholeGrowth(amount.name, texts, formula, predicted, note))
+        rows.append(RankTotal(amount.name, texts, formula, predicted, note))
     return rows
 
 
-def beyond_sentence(runs: Sequence[ScalingRun], rows: Sequence[WholeGrowth]) -> str:
+def describe_prediction(runs: Sequence[ScalingRun], rows: Sequence[RankTotal]) -> str:
     """Return run time and work on the next numbers of ranks; where time is not known, why."""
     by_name = {row.name: row for row in rows if row.predicted}
     if not by_name:
         return f"More ranks are not predicted: a law needs {MIN_SIZES} runs or more."
-    ranks = " and ".join(number(each.nranks) for each in next(iter(by_name.values())).predicted[:SAID])
-    if "run time" in by_name:
+    ranks = _listed([number(each.nranks) for each in _select_named(next(iter(by_name.values())))])
+    known = {name for name, row in by_name.items() if all(each.is_known for each in _select_named(row))}
+    if "run time" in known:
         return f"On {ranks} ranks the run time would be {_values(by_name['run time'])}."
+    reason = "not known: the runs set no limit" if "run time" in by_name else _explain_missing_law(runs)
+    work = [f"{verb} {_values(by_name[name])}{noun}" for name, verb, noun in WORK if name in known]
+    if not work:
+        return f"Run time on {ranks} ranks is {reason}."
+    return f"On {ranks} ranks, a rank would {_listed(work)}. Run time is {reason}."
+
+
+def _explain_missing_law(runs: Sequence[ScalingRun]) -> str:
+    reason = f"not predicted: it needs {MIN_SIZES} runs with a core for each rank"
     crowded = [number(run.nranks) for run in runs if run.shared_cores]
-    why = f"a law of it needs {MIN_SIZES} runs with a core for each rank"
     if crowded:
-        why += f", and those on {_listed(crowded)} ranks had more ranks than cores"
-    work = [f"{verb} {_values(by_name[name])}{noun}" for name, verb, noun in WORK if name in by_name]
-    return f"On {ranks} ranks, a rank would {_listed(work)}. Run time is not predicted: {why}."
+        noun = "run" if len(crowded) == 1 else "runs"
+        reason += f"; the {noun} on {_listed(crowded)} ranks had fewer cores than ranks"
+    return reason
 
 
 WORK = (
@@ -135,8 +149,12 @@ WORK = (
 """Amounts of the sentence, with verb and noun."""
 
 
-def _values(row: WholeGrowth) -> str:
-    texts = [each.interval or each.text for each in row.predicted[:SAID]]
+def _select_named(row: RankTotal) -> tuple[PredictedAmount, ...]:
+    return row.predicted[:MAX_NAMED_SIZES]
+
+
+def _values(row: RankTotal) -> str:
+    texts = [each.interval or each.text for each in _select_named(row)]
     return texts[0] if len(set(texts)) == 1 else _listed(texts)
 
 
@@ -178,9 +196,3 @@ def _interval(low: float, high: float | None, text: Callable[[float], str]) -> s
     if high is None:
         return f"{text(low)} or more" if low > 0 else "not known"
     return "" if high <= MAX_CLOSE * low or text(low) == text(high) else f"{text(low)} to {text(high)}"
-
-
-def _bytes(run: ScalingRun) -> float | None:
-    if run.messages is None or run.message_bytes is None:
-        return None
-    return run.messages * run.message_bytes
