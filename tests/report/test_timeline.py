@@ -69,6 +69,15 @@ def messages_between(found: TimeLine) -> list[tuple[int, int, int, int]]:
     ]
 
 
+def test_rows_of_late_ranks_begin_later() -> None:
+    trace = next(trace for trace in RECORDED.values() if trace.nprocs > 1)
+    chosen = ChosenRanks((0, 1))
+    usual, late = (time_line(trace, chosen, TimelineWindow(), None, {1: ns}) for ns in (0.0, 5e6))
+    assert late.lines[0].bars() == usual.lines[0].bars()
+    moved = [(bar.start_ns - 5_000_000, bar.length_ns) for bar in late.lines[1].bars()]
+    assert moved == [pytest.approx((bar.start_ns, bar.length_ns), abs=2) for bar in usual.lines[1].bars()]
+
+
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_calls_of_walks(name: str) -> None:
     trace = RECORDED[name]

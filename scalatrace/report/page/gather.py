@@ -142,6 +142,7 @@ def gather(
     repeats = repeats_by_source(sources)
     computing = computing_of(trace, numbers, repeats)
     causes = causes_of(trace, options.ideal, summary, times.by_rank, repeats)
+    late_ns = {} if causes is None else {start.rank: start.late_ns for start in causes.starts}
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
@@ -161,7 +162,7 @@ def gather(
         layout,
         sizes,
         deltas_of(trace),
-        time_line(trace, chosen, options.window, options.simulate_lines),
+        time_line(trace, chosen, options.window, options.simulate_lines, late_ns),
         provenance_of(trace, numbers, options.model),
         prediction,
         tuple(notes),

@@ -290,14 +290,14 @@ def _who(late: Sequence[LateRank], starts: Sequence[LateStart]) -> str:
     """Name the ranks that cause most waiting, with the largest computation."""
     named = _named(late)
     share = sum(each.share for each in named)
+    where = f"its computation {late[0].places[0].place}"
     if starts and late[0].rank == starts[0].rank and late[0].places[0].node == starts[0].node:
         late_by, of_waiting = coarse_duration(starts[0].late_ns), coarse_percent(late[0].places[0].share)
         return (
             f"Rank {number(starts[0].rank)} makes its first communicating call {late_by} later than the "
-            f"others, which wait for it ({of_waiting} of the waiting)"
+            f"others, which wait for it ({of_waiting} of the waiting): {where}"
         )
     first = f"rank {number(late[0].rank)}"
-    where = f"its computation {late[0].places[0].place}"
     if not named:
         return f"The waiting is spread; {first} causes {coarse_percent(late[0].share)} of it: {where}"
     if len(named) == 1:

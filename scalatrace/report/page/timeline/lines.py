@@ -5,6 +5,8 @@ and takes the mean time in it, both times the rank's load: the times that export
 delay calls that would end before the messages that they need. So the order of a rank's calls and its total
 are exact. Single times, and the order between ranks, are not.
 
+A rank that makes its first call late has a row that begins later: start-up, which is left out, has that time.
+
 A simulated run has the time of each call. Its rows stand below those of the same ranks.
 
 Each thread of a rank has a row, which begins with its first call: the time before that is not recorded.
@@ -15,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 from scalatrace.errors import UsageError
@@ -48,6 +51,8 @@ MAX_WALKED = 1 << 18
 
 MAX_RANKS = 64
 
+NO_DELAYS: Mapping[int, float] = MappingProxyType({})
+
 
 SimulateLines = Callable[[Sequence[Line], int], Mapping[Line, CallTimes] | None]
 """Gives the times of at most so many calls of each line in a simulated run; None: they are too many."""
@@ -58,6 +63,7 @@ def time_line(
     chosen: ChosenRanks,
     window: TimelineWindow,
     simulate_lines: SimulateLines | None = None,
+    late_ns: Mapping[int, float] = NO_DELAYS,
 ) -> TimeLine:
     """Reconstruct the calls of some ranks in a window, without the times of start-up and shut-down.
 
@@ -67,6 +73,7 @@ def time_line(
     Args:
         simulate_lines: gives the times of lines in a simulated run, whose rows then stand below the others,
             or alone where the trace has no times; None: there is no such run.
+        late_ns: how much later than the others ranks begin, which start-up leaves out.
 
     Raises:
         UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
@@ -98,6 +105,7 @@ def time_line(
                 limits,
                 window,
                 is_long[line[0]] and not is_simulated,
+                0.0 if is_simulated else late_ns.get(line[0], 0.0),
             )
             for line in rows
         ]

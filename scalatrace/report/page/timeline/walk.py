@@ -78,6 +78,7 @@ class RowWalk:
     Args:
         duration: gives the computation before a call and the time in it; takes calls in their order.
         folds: loops of equal iterations are walked twice only.
+        start_ns: when the first computation begins.
 
     Attributes:
         used: ends of channels of which messages were sent or received.
@@ -94,11 +95,12 @@ class RowWalk:
         limits: RowLimits,
         window: TimelineWindow,
         folds: bool,
+        start_ns: float = 0.0,
     ) -> None:
         self._trace, self._rank, self._thread, self._tables = trace, rank, thread, tables
         self._duration, self._limits, self._folds = duration, limits, folds
         self._first, self._last = window.first_s * 1e9, window.last_s * 1e9
-        self._clock, self._pred, self._nwalked, self._cut = 0.0, 0, 0, False
+        self._clock, self._pred, self._nwalked, self._cut = start_ns, 0, 0, False
         self._nfolding, self._folds_wild = 0, False
         self._seen: Counter[_ChannelEnd] = Counter()
         self._live: list[int | None] = []
