@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.report.costs.computation import computation_place
+from scalatrace.report.costs.computation import PlacedComputation, computation_place
 from scalatrace.report.page.gather import PageOptions, gather
 from support.builder import Builder, Comm
 from support.reported import timed
@@ -78,6 +78,14 @@ def test_the_source_decides(tmp_path: Path, text: str, lines: tuple[int, int, in
     path.write_text("def step(:")
     assert place(path, lines).startswith(unknown)
     assert place(tmp_path / "none.py", lines).startswith(unknown)
+
+
+def test_short_ways_to_a_next_call_are_not_counted() -> None:
+    calls = [(op, (f"a.py:{line}:main",)) for op, line in (("Bcast", 5), ("Send", 3), ("Bcast", 5))]
+    long, short = (calls[0], calls[1]), (calls[0], calls[2])
+    row = PlacedComputation(("a.py", "main"), {long: 5e6, short: 5e3}, {long: 5, short: 30})
+    assert (row.count, row.longest) == (5, long)
+    assert PlacedComputation(row.where, {long: 5e6, short: 15e6}, row.counts).count == 35
 
 
 def test_comprehensions_belong_to_their_function() -> None:

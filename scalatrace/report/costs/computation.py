@@ -8,10 +8,11 @@ comes before is no part of that, so a program that uses another operation there 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 from scalatrace.report.costs.rows import histogram_of, site_of
 from scalatrace.report.style import short_site
@@ -65,18 +66,30 @@ FROM_START: SiteCall = ("the start", ())
 """Stands for the call before the first one."""
 
 
-def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, float]]]:
-    """Yield each event node with the computation before it: call before that -> ns of all ranks."""
+MIN_WAY_PART = 0.1
+"""Part of the longest mean computation at a place from which on that of another way counts."""
+
+
+class ComputedTime(NamedTuple):
+    """Time of all ranks, and how often it was taken."""
+
+    total_ns: float
+    count: int
+
+
+def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, ComputedTime]]]:
+    """Yield each event node with the computation before it, by the call before that."""
     if (at := trace.stat_index.get(COMPUTE)) is None:
         return
     unit = trace.stats[at].resolution
     for leaf in trace.leaves():
-        before = dict[SiteCall, float]()
+        before = dict[SiteCall, ComputedTime]()
         for stats in leaf.stats:
             histogram = histogram_of(stats, at)
             if histogram is not None and histogram.total:
                 first = _before(trace, stats.pred)
-                before[first] = before.get(first, 0.0) + histogram.total * unit
+                total_ns, count = before.get(first, (0.0, 0))
+                before[first] = ComputedTime(total_ns + histogram.total * unit, count + histogram.count)
         if before:
             yield leaf, before
 
@@ -92,15 +105,24 @@ class PlacedComputation:
     Attributes:
         where: as `place_of`.
         times_ns: call before it and call that ends it -> ns of all ranks, the longest first.
+        counts: how often all ranks together go from the one to the other.
     """
 
     where: Place
     times_ns: dict[tuple[SiteCall, SiteCall], float]
+    counts: Mapping[tuple[SiteCall, SiteCall], int]
 
     @property
     def total_ns(self) -> float:
         """Time of all ranks."""
         return sum(self.times_ns.values())
+
+    @property
+    def count(self) -> int:
+        """How often it runs; ways that take less than MIN_WAY_PART of the longest one do not count."""
+        means = {pair: ns / self.counts[pair] for pair, ns in self.times_ns.items()}
+        least_ns = MIN_WAY_PART * max(means.values())
+        return sum(self.counts[pair] for pair, mean_ns in means.items() if mean_ns >= least_ns)
 
     @property
     def longest(self) -> tuple[SiteCall, SiteCall]:
@@ -123,12 +145,15 @@ class PlacedComputation:
 def computations(trace: Trace) -> list[PlacedComputation]:
     """Return the computation of all ranks by the place where it begins, the longest first."""
     times: dict[Place, dict[tuple[SiteCall, SiteCall], float]] = defaultdict(lambda: defaultdict(float))
+    counts: dict[Place, Counter[tuple[SiteCall, SiteCall]]] = defaultdict(Counter)
     for leaf, before in computation_of_nodes(trace):
         last = trace.ops[leaf.op].name, trace.stack(leaf.signature)
-        for first, ns in before.items():
-            times[place_of(first, last)][first, last] += ns
+        for first, taken in before.items():
+            where = place_of(first, last)
+            times[where][first, last] += taken.total_ns
+            counts[where][first, last] += taken.count
     rows = [
-        PlacedComputation(where, dict(sorted(pairs.items(), key=lambda pair: -pair[1])))
+        PlacedComputation(where, dict(sorted(pairs.items(), key=lambda pair: -pair[1])), counts[where])
         for where, pairs in times.items()
     ]
     return sorted(rows, key=lambda row: -row.total_ns)

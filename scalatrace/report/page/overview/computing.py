@@ -41,6 +41,7 @@ class Computing:
         more: further calls that come next.
         place: lines and called functions of the two calls in their innermost common function, or a text.
         compute_ns: time of all ranks.
+        count: how often it runs on all ranks together, as `PlacedComputation.count`.
         nodes: numbers of the calls in the tree before which most of the computation begins at this place.
     """
 
@@ -50,6 +51,7 @@ class Computing:
     more: int
     place: str
     compute_ns: float
+    count: int
     nodes: tuple[int, ...]
 
 
@@ -66,8 +68,8 @@ def computing_of(
     for leaf, before in computation_of_nodes(trace):
         last = trace.ops[leaf.op].name, trace.stack(leaf.signature)
         times = defaultdict[Place, float](float)
-        for first, ns in before.items():
-            times[place_of(first, last)] += ns
+        for first, taken in before.items():
+            times[place_of(first, last)] += taken.total_ns
         nodes[max(times, key=lambda where: times[where])].append(numbers[id(leaf)])
     rows = computations(trace)
     sites = distinct_sites([row.longest[0] for row in rows[:MAX_NAMED]])
@@ -88,6 +90,7 @@ def _row(row: PlacedComputation, site: str, nodes: tuple[int, ...], repeats: Rep
         max(0, len(before) - MAX_NEXT),
         computation_place(*row.longest, repeats),
         row.total_ns,
+        row.count,
         nodes,
     )
 
