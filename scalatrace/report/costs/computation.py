@@ -74,7 +74,7 @@ class ComputedTime(NamedTuple):
     """Time of all ranks, and how often it was taken."""
 
     total_ns: float
-    count: int
+    times: int
 
 
 def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, ComputedTime]]]:
@@ -151,7 +151,7 @@ def computations(trace: Trace) -> list[PlacedComputation]:
         for first, taken in before.items():
             where = place_of(first, last)
             times[where][first, last] += taken.total_ns
-            counts[where][first, last] += taken.count
+            counts[where][first, last] += taken.times
     rows = [
         PlacedComputation(where, dict(sorted(pairs.items(), key=lambda pair: -pair[1])), counts[where])
         for where, pairs in times.items()
