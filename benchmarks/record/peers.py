@@ -260,7 +260,7 @@ STUDIES = (
         _tables,
         {
             "pilgrim": "", "recorder": "", "mpip": "",
-            "only": [], "ranks": [4, 16], "repeat": 5, "mpi": "debian-mpich",
+            "only": [], "ranks": [4, 8], "repeat": 5, "mpi": "debian-mpich",
         },
         {"only": ["Send to", "heat"], "ranks": [4], "repeat": 1},
     ),
