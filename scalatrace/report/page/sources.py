@@ -108,7 +108,7 @@ class SourceReader:
 
 
 @dataclass(frozen=True)
-class _Function:
+class _SourceFunction:
     """First and last line of a function or module, and of each loop in it outside of further functions."""
 
     first: int
@@ -121,7 +121,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.SetComp, ast.DictCo
 
 
 @lru_cache(maxsize=256)
-def _functions(path: str, changed_ns: int) -> tuple[_Function, ...]:
+def _functions(path: str, changed_ns: int) -> tuple[_SourceFunction, ...]:
     """Return the functions of a Python file, its own code first; (): it cannot be read.
 
     Args:
@@ -130,9 +130,10 @@ def _functions(path: str, changed_ns: int) -> tuple[_Function, ...]:
     try:
         tree = ast.parse(Path(path).read_bytes())
         nodes = [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
-        functions = [_Function(0, 1 << 31, tuple(_loops(tree)))]
+        functions = [_SourceFunction(0, 1 << 31, tuple(_loops(tree)))]
         functions += [
-            _Function(each.lineno, each.end_lineno or each.lineno, tuple(_loops(each))) for each in nodes
+            _SourceFunction(each.lineno, each.end_lineno or each.lineno, tuple(_loops(each)))
+            for each in nodes
         ]
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return ()

@@ -100,7 +100,7 @@ class SmallMessages:
 
 
 @dataclass
-class _Unit:
+class _MessageUnit:
     """A node without long computation between the calls in it.
 
     Attributes:
@@ -161,9 +161,11 @@ def small_messages_of(
     """
     if not basis.whole_ns or COMM not in trace.stat_index:
         return None
-    search = _Search(trace, {leaf.number: leaf for leaf in calls}, messages, numbers, basis, ideal)
+    search = _SmallMessageSearch(
+        trace, {leaf.number: leaf for leaf in calls}, messages, numbers, basis, ideal
+    )
     candidates = sorted(search.units(trace.nodes), key=lambda unit: -unit.total)[:MAX_UNITS]
-    by_site: dict[int, list[_Unit]] = {}
+    by_site: dict[int, list[_MessageUnit]] = {}
     for unit in candidates:
         if search.is_small(unit) and search.partners_take_part(unit):
             by_site.setdefault(unit.most.signature, []).append(unit)
@@ -171,7 +173,7 @@ def small_messages_of(
     return max(results, key=lambda result: result.cost_ns, default=None)
 
 
-class _Search:
+class _SmallMessageSearch:
     def __init__(
         self,
         trace: Trace,
@@ -190,13 +192,13 @@ class _Search:
             self._sent.setdefault(id(flow.event), []).append(flow)
         self._comm, self._compute = (trace.stat_index.get(name) for name in (COMM, COMPUTE))
         self._typical: dict[int, tuple[float, float]] = {}
-        self._units: list[_Unit] = []
+        self._units: list[_MessageUnit] = []
 
-    def units(self, nodes: Sequence[Node]) -> Iterator[_Unit]:
+    def units(self, nodes: Sequence[Node]) -> Iterator[_MessageUnit]:
         """Yield the largest units; of one executed once, those in it with most of its small messages."""
         for node in nodes:
             unit = self._unit(node)
-            inner: list[_Unit] = []
+            inner: list[_MessageUnit] = []
             if isinstance(node, Loop) and (unit is None or unit.is_once):
                 inner = [each for each in self.units(node.nodes) if self.is_small(each)]
             if unit is None or sum(each.total for each in inner) > unit.total / 2:
@@ -206,13 +208,13 @@ class _Search:
             if unit is not None:
                 self._units.append(unit)
 
-    def _unit(self, node: Node) -> _Unit | None:
+    def _unit(self, node: Node) -> _MessageUnit | None:
         """Return a node as a unit; None: ranks compute in it, or nobody executes it."""
         ranks, below = self._ranks[id(node)], list(events([node]))
         executions = self._count_entries(node, ranks)
         if not executions or not all(self._is_short(event, executions) for event in below):
             return None
-        unit = _Unit(ranks, executions, below, sum(map(self._long_gaps, below)))
+        unit = _MessageUnit(ranks, executions, below, sum(map(self._long_gaps, below)))
         for event in below:
             category = operation(self._trace.ops[event.op].name).category
             if flows := self._sent.get(id(event)):
@@ -247,7 +249,7 @@ class _Search:
                     return False
         return True
 
-    def is_small(self, unit: _Unit) -> bool:
+    def is_small(self, unit: _MessageUnit) -> bool:
         """Return whether a unit has many small messages; executed once, they must be quick, too."""
         if not unit.sent or unit.repeats() < MIN_REPEATS:
             return False
@@ -256,7 +258,7 @@ class _Search:
             return False
         return not unit.is_once or each_ns <= LATENCY_NS
 
-    def partners_take_part(self, unit: _Unit) -> bool:
+    def partners_take_part(self, unit: _MessageUnit) -> bool:
         """Return whether the ranks that receive compute no longer between two messages."""
         flows = [flow for event, _, _ in unit.sent for flow in self._sent.get(id(event), ())]
         if not flows or len(unit.ranks) == self._trace.nprocs:
@@ -268,13 +270,13 @@ class _Search:
                 quick[np.fromiter(each.ranks, dtype=np.int64, count=len(each.ranks))] = True
         return bool(quick[receivers].all())
 
-    def _repeats_receives(self, event: Event, unit: _Unit) -> bool:
+    def _repeats_receives(self, event: Event, unit: _MessageUnit) -> bool:
         if operation(self._trace.ops[event.op].name).category not in RECEIVING:
             return False
         leaf = self._calls.get(self._numbers[id(event)])
         return leaf is not None and leaf.calls >= MIN_REPEATS * unit.executions
 
-    def _only_receives(self, unit: _Unit) -> bool:
+    def _only_receives(self, unit: _MessageUnit) -> bool:
         return not unit.sent and any(self._repeats_receives(event, unit) for event in unit.events)
 
     def _usual_ns(self, event: Event) -> tuple[float, float]:
@@ -288,23 +290,23 @@ class _Search:
             self._typical[id(event)] = medians[0], medians[1]
         return self._typical[id(event)]
 
-    def _leaves(self, unit: _Unit) -> Iterator[tuple[Event, TreeNode]]:
+    def _leaves(self, unit: _MessageUnit) -> Iterator[tuple[Event, TreeNode]]:
         for event in unit.events:
             if (leaf := self._calls.get(self._numbers[id(event)])) is not None:
                 yield event, leaf
 
-    def _usual_call_ns(self, unit: _Unit) -> float:
+    def _usual_call_ns(self, unit: _MessageUnit) -> float:
         """Return the sum of the usual times in all calls of a unit."""
         return sum(leaf.calls * self._usual_ns(event)[0] for event, leaf in self._leaves(unit))
 
-    def _usual_gap_ns(self, unit: _Unit) -> float:
+    def _usual_gap_ns(self, unit: _MessageUnit) -> float:
         """Return the sum of the usual times before all calls of a unit."""
         return sum(leaf.calls * self._usual_ns(event)[1] for event, leaf in self._leaves(unit))
 
-    def _each_ns(self, unit: _Unit) -> float:
+    def _each_ns(self, unit: _MessageUnit) -> float:
         return (self._usual_call_ns(unit) + self._usual_gap_ns(unit)) / max(unit.total, 1.0)
 
-    def _nbytes(self, unit: _Unit) -> float | None:
+    def _nbytes(self, unit: _MessageUnit) -> float | None:
         """Return the mean size of the messages; None: not known."""
         total = 0.0
         for event, count, _ in unit.sent:
@@ -317,7 +319,7 @@ class _Search:
                 total += count * leaf.size.nbytes
         return total / max(unit.total, 1.0)
 
-    def _cost_ns(self, units: Sequence[_Unit]) -> float:
+    def _cost_ns(self, units: Sequence[_MessageUnit]) -> float:
         """Return the time in the calls of units without waiting for other computation, and between them."""
         calls = [leaf for unit in units for _, leaf in self._leaves(unit)]
         between = sum(self._usual_gap_ns(unit) for unit in units) * self._basis.compute_factor
@@ -336,7 +338,7 @@ class _Search:
             waits = sum(waiting.get(rank, 0.0) for rank in {rank for unit in units for rank in unit.ranks})
         return between + max(inside - max(waits - own, 0.0), 0.0)
 
-    def result(self, units: Sequence[_Unit]) -> SmallMessages:
+    def result(self, units: Sequence[_MessageUnit]) -> SmallMessages:
         """Return the small messages of some units, which send most at the same call site."""
         largest = max(units, key=lambda unit: unit.total)
         everyone = any(len(unit.ranks) == len(self._trace.ranks) for unit in units)
@@ -363,7 +365,7 @@ class _Search:
             f"{coarse_percent(share)} of the time goes to {text}.",
         )
 
-    def _text(self, unit: _Unit, size: float) -> str:
+    def _text(self, unit: _MessageUnit, size: float) -> str:
         """Return number, size and place of the messages of a unit."""
         event = unit.most
         op = self._trace.ops[event.op].name
