@@ -13,6 +13,7 @@ from scalatrace.errors import FormatError
 from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model import elastic
+from scalatrace.trace.model.call import decode_peers
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
@@ -224,16 +225,11 @@ class Sources:
         """Return the ranks of peers in their communicators."""
         encoding, values = self._stored(leaf, at)
         comm_at = self._trace.ops[self._event(leaf).op].position(Kind.COMM)
-        families = [0] * len(values) if comm_at is None else self._stored(leaf, comm_at)[1]
+        families = None if comm_at is None else np.array(self._stored(leaf, comm_at)[1], dtype=np.int64)
         assert encoding is not None
         stored = np.array(values, dtype=np.int64)
-        peers = stored.copy()
-        for family in sorted(set(families)):
-            comm = self._trace.communicator(family, self._rank)
-            is_in = np.array(families) == family
-            peers[is_in] = encoding.decode_all(stored[is_in], comm.rank, max(len(comm.peers), 1))
-        result: list[int] = peers.tolist()
-        return result
+        peers: list[int] = decode_peers(self._trace, self._rank, encoding, stored, families).tolist()
+        return peers
 
 
 def _exponent(numbers: set[int]) -> int:

@@ -20,7 +20,7 @@ from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
-__all__ = ["Call", "CompiledEvent", "ended", "vec_at"]
+__all__ = ["Call", "CompiledEvent", "decode_peers", "ended", "vec_at"]
 
 WORLD = 0
 
@@ -60,7 +60,7 @@ class CompiledEvent:
         families = None if self.comm_at is None else columns[self.comm_at]
         for at, param in enumerate(self.node.params):
             if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
-                columns[at] = _decode_peers(self, param.encoding, columns[at], families)
+                columns[at] = decode_peers(self.trace, self.rank, param.encoding, columns[at], families)
         return np.array(columns, dtype=np.int64).reshape(len(columns), n)
 
     @property
@@ -91,7 +91,7 @@ class CompiledEvent:
         for i, param in enumerate(self.node.params):
             if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
                 family = WORLD if self.comm_at is None else values[self.comm_at]
-                params[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
+                params[i] = param.encoding.decode(values[i], *_self_and_size(self.trace, self.rank, family))
         return tuple(params)
 
     def stat(self, pred: int, index: int) -> Histogram | None:
@@ -229,7 +229,7 @@ def _column(place: CompiledEvent, param: Param) -> Iterator[int]:
     families = Vec(WORLD) if at is None else _vec(place, place.node.params[at])
     if families.constant is None:
         return _peers(place, param.encoding, zip(vec, families, strict=False))
-    own_rank, size = _self_and_size(place, families.constant)
+    own_rank, size = _self_and_size(place.trace, place.rank, families.constant)
     if vec.constant is not None:
         return repeat(param.encoding.decode(vec.constant, own_rank, size))
     decode = param.encoding.decode
@@ -244,20 +244,26 @@ def _first_values(place: CompiledEvent, param: Param, n: int) -> Ints:
         raise FormatError(ended(place)) from None
 
 
-def _decode_peers(place: CompiledEvent, encoding: Encoding, values: Ints, families: Ints | None) -> Ints:
-    """Return the ranks of stored peers, in the communicators of the calls."""
+def decode_peers(
+    trace: TraceTables, rank: int, encoding: Encoding, values: Ints, families: Ints | None
+) -> Ints:
+    """Return the ranks of a rank's stored peers, in the communicators of the calls.
+
+    Args:
+        families: of these communicators; None: all are MPI_COMM_WORLD.
+    """
     if families is None:
-        return encoding.decode_all(values, *_self_and_size(place, WORLD))
+        return encoding.decode_all(values, *_self_and_size(trace, rank, WORLD))
     peers = np.empty_like(values)
     for family in np.unique(families).tolist():
         is_in = families == family
-        peers[is_in] = encoding.decode_all(values[is_in], *_self_and_size(place, family))
+        peers[is_in] = encoding.decode_all(values[is_in], *_self_and_size(trace, rank, family))
     return peers
 
 
 def _peers(place: CompiledEvent, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
     for value, family in pairs:
-        own_rank, size = _self_and_size(place, family)
+        own_rank, size = _self_and_size(place.trace, place.rank, family)
         yield encoding.decode(value, own_rank, size)
 
 
@@ -268,6 +274,6 @@ def _vec(place: CompiledEvent, param: Param) -> Vec:
     return vec
 
 
-def _self_and_size(place: CompiledEvent, family: int) -> tuple[int, int]:
-    comm = place.trace.communicator(family, place.rank)
+def _self_and_size(trace: TraceTables, rank: int, family: int) -> tuple[int, int]:
+    comm = trace.communicator(family, rank)
     return comm.rank, max(len(comm.peers), 1)
