@@ -17,6 +17,7 @@ from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Param, Peer
 from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.from_arrays import first_values
 
 __all__ = ["unroll_loops"]
 
@@ -79,7 +80,7 @@ def _select(node: Aligned, kept: dict[int, Mask], rank_of: RankOf) -> Aligned:
         local = node.nodes.get(point)
         if local is None:
             continue
-        repeats = np.array(local.repeat.first(local.entry_count), dtype=np.int64)
+        repeats = first_values(local.repeat, local.entry_count)
         runs = int(repeats[chosen].sum())
         if not runs:
             continue
@@ -100,6 +101,6 @@ def _select_values(param: Param, kept: Mask, rank: int) -> Param:
     vec = elastic.at(param.value if isinstance(param, Peer) else param, rank)
     assert vec is not None
     if vec.constant is None:
-        values = np.array(vec.first(len(kept)), dtype=np.int64)
+        values = first_values(vec, len(kept))
         vec = vec_of(values[kept].tolist())
     return Peer(param.encoding, vec) if isinstance(param, Peer) else vec

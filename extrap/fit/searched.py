@@ -34,6 +34,7 @@ from scalatrace.trace.symbolic.field import (
 )
 from scalatrace.trace.symbolic.shapes import Parts, is_vec
 from scalatrace.trace.symbolic.special_values import constant, evaluate
+from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.vec import special_name
 
 __all__ = ["fit", "fit_arrays", "judged", "with_known_searches"]
@@ -89,7 +90,7 @@ def fit_arrays(space: Space, arrays: Mapping[int, IntArray]) -> tuple[Field, flo
         return None
     length = _column(space, points, NO_NUMBERS, lengths)
     index = np.concatenate([np.arange(n) for n in lengths])
-    elements = np.concatenate([np.array(row.vec.first(row.length), dtype=np.int64) for row in rows])
+    elements = np.concatenate([first_values(row.vec, row.length) for row in rows])
     element = None if length is None else _column(space, np.repeat(points, lengths), {"i": index}, elements)
     if length is None or element is None:
         return None

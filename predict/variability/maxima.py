@@ -20,6 +20,7 @@ from scalatrace.predict.variability.intervals import ComputeInterval, Work
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.quantiles import quantiles
 
 __all__ = ["maxima_of", "read_times", "spread_of_ranks"]
@@ -43,7 +44,7 @@ def spread_of_ranks(trace: Trace) -> float:
     load = trace.without_phases.load_of(COMPUTE)
     if load is None or len(trace.ranks) < 2:
         return 0.0
-    factors = np.exp2(np.array(load.first(len(trace.ranks)), float) / LOAD_STEPS)
+    factors = np.exp2(first_values(load, len(trace.ranks)) / LOAD_STEPS)
     variance = (factors.std(ddof=1) / factors.mean()) ** 2 - ROUNDING**2
     return float(np.sqrt(max(variance, 0.0)))
 

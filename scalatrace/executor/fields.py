@@ -21,7 +21,7 @@ from scalatrace.executor import binding
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rank_classes import class_numbers
-from scalatrace.trace.values.from_arrays import ranks_in
+from scalatrace.trace.values.from_arrays import first_values, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -162,7 +162,7 @@ def expand(vec: Vec, count: int) -> Ints:
     if count > MAX_VALUES:
         raise _too_many(count)
     try:
-        return np.fromiter(vec.first(count), dtype=np.int64)
+        return first_values(vec, count)
     except ValueError as error:
         raise FormatError(f"corrupt trace: {error}") from None
 
@@ -251,9 +251,7 @@ def _numbers(value: Elastic, ranks: RankList, nprocs: int) -> tuple[Ints, list[V
     if not isinstance(value, Columns):
         return class_numbers(value, ranks, nprocs, max(len(ranks), 1))
     where = ranks_in(value.ranks)
-    distinct, inverse = np.unique(
-        np.array(value.vec.first(len(value.ranks)), dtype=np.int64), return_inverse=True
-    )
+    distinct, inverse = np.unique(first_values(value.vec, len(value.ranks)), return_inverse=True)
     numbers = np.full(nprocs, -1)
     numbers[where] = inverse
     return numbers, [Vec(number) for number in distinct.tolist()]

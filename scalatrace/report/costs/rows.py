@@ -23,6 +23,7 @@ from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic, traffic_of
+from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.quantiles import pooled_quantile
 
@@ -242,7 +243,7 @@ def rank_totals(
     vec = trace.load_of(stat)
     if vec is None or n > MAX_RANKS:
         return None
-    return total_ns / n * np.exp2(np.array(vec.first(n), dtype=np.float64) / LOAD_STEPS)
+    return total_ns / n * np.exp2(first_values(vec, n) / LOAD_STEPS)
 
 
 def by_rank(trace: Trace) -> list[CostRow]:

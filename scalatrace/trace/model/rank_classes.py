@@ -19,7 +19,7 @@ from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of, is_counter
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part, levels_of
 from scalatrace.trace.symbolic.shapes import vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
-from scalatrace.trace.values.from_arrays import MAX_INT64, distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import MAX_INT64, distinct, first_values, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -69,7 +69,7 @@ def class_numbers(value: Elastic, ranks: RankList, nprocs: int, max_classes: int
 
 def _by_number(value: Columns, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
     where = ranks_in(ranks)
-    everything = np.array(value.vec.first(len(value.ranks)), dtype=np.int64)
+    everything = first_values(value.vec, len(value.ranks))
     numbers = everything[np.searchsorted(ranks_in(value.ranks), where)]
     distinct_numbers = np.unique(numbers)
     if len(distinct_numbers) > max_classes:

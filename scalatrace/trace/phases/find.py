@@ -36,6 +36,7 @@ from scalatrace.trace.phases.scan import PhasePartners, Scan
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.compress import vec_of
+from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.rounding import COARSE, pack, unpack
@@ -228,7 +229,7 @@ def load_of_run(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
     if n > MAX_RANKS:
         return None
     inside = _per_rank(trace.ranks, taken)
-    relative = np.exp2(np.array(load.first(n), dtype=np.float64) / LOAD_STEPS)
+    relative = np.exp2(first_values(load, n) / LOAD_STEPS)
     between = max(0.0, _total(trace, stat) - float(inside.sum()))
     totals = relative * (between / float(relative.sum())) + inside
     mean = float(totals.mean())

@@ -21,7 +21,7 @@ from scalatrace.trace.model.rank_classes import (
     multiply_counts,
     rank_classes,
 )
-from scalatrace.trace.values.from_arrays import MAX_INT64, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import MAX_INT64, first_values, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -188,7 +188,7 @@ def _totals(repeat: Columns | Formulas, ranks: Ints, counts: Ints) -> Ints:
     """Return how often each of some participants runs the content of a node, which it enters so often."""
     if isinstance(repeat, Formulas):
         return formula_totals(repeat, ranks, counts, MAX_FORMULA_PLACES)
-    values = np.array(repeat.vec.first(len(repeat.ranks)), dtype=np.int64)
+    values = first_values(repeat.vec, len(repeat.ranks))
     return multiply_counts(values[np.searchsorted(ranks_in(repeat.ranks), ranks)], counts)
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.formula import FUNCTIONS
 from scalatrace.trace.symbolic.grid import GRID_NAMES
+from scalatrace.trace.values.from_arrays import first_values
 from scalatrace.trace.values.vec import Vec
 
 MAX_RUNS = 1 << 16
@@ -79,7 +80,7 @@ class Chain:
     def _trip_counts(self) -> Ints:
         if self.repeat.constant is not None:
             return np.full(self.entry_count, self.repeat.constant, dtype=np.int64)
-        return np.array(self.repeat.first(self.entry_count), dtype=np.int64)
+        return first_values(self.repeat, self.entry_count)
 
     @cached_property
     def counters(self) -> tuple[tuple[Ints, Ints], ...]:
