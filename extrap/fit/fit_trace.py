@@ -233,7 +233,6 @@ class Fitter:
         self._makers: dict[int, tuple[Path, ...]] = {}
         self._failed: list[_Failed] = []
         self._untried = self.alignments()
-        self._aligned: tuple[Rule, ...] | ExtrapolationError | None = None
         self.alignment = ""
         self._around: dict[int, Chains] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
@@ -316,13 +315,13 @@ class Fitter:
         If the first value without a formula belongs to a call of a tree, loops over stages are tried second.
         Raises the first ExtrapolationError.
         """
-        if self._aligned is None:
-            self._aligned = self._first_rules()
         if isinstance(self._aligned, ExtrapolationError):
             raise self._aligned
         return self._aligned
 
-    def _first_rules(self) -> tuple[Rule, ...] | ExtrapolationError:
+    @cached_property
+    def _aligned(self) -> tuple[Rule, ...] | ExtrapolationError:
+        """The rules of `aligned_rules`, or why there are none."""
         if self.has_unruled_trees and self._staged_rules is not None:
             self.alignment = TreeAlignment.STAGED
             return self._staged_rules
