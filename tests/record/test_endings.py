@@ -23,8 +23,10 @@ EVENTS = 7  # per rank, before the end
 
 
 def _parts(trace: Path) -> set[str]:
+    """Without temporary files: the launcher may kill a rank while it saves a second time."""
     folder = trace.with_name(trace.name + ".parts")
-    return {p.name for p in folder.iterdir()} - {"README"} if folder.exists() else set()
+    names = {p.name for p in folder.iterdir()} - {"README"} if folder.exists() else set()
+    return {name for name in names if not name.endswith(".tmp")}
 
 
 def _all(n: int) -> set[str]:
