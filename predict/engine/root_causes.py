@@ -14,12 +14,12 @@ on the way back that rank 2 itself does not have, or has shorter (`delays`).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
 
 import numpy as np
 
-from scalatrace.arrays import Ints
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import LimitError, ScalatraceError
 from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.predict.engine.call_log import CallLog
@@ -31,7 +31,7 @@ from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["IDEAL", "MAX_CALLS", "ideal_time_ns", "run_ideally"]
+__all__ = ["IDEAL", "MAX_CALLS", "ideal_call_times", "ideal_time_ns", "run_ideally"]
 
 IDEAL = Platform(name="a network that takes no time", interface="unlimited", network=Network((Segment(),)))
 
@@ -99,6 +99,23 @@ def run_ideally(trace: Trace) -> IdealRun:
     ]
     serial = serial_work(path, _computing(log, trace.nprocs), trace.nprocs)
     return IdealRun(result.time_ns, waiting, tuple(rows), waiters, tuple(largest), min(followed, 1.0), serial)
+
+
+def ideal_call_times(
+    trace: Trace, lines: Sequence[tuple[int, int]], max_calls: int
+) -> dict[tuple[int, int], Floats] | None:
+    """Return the times of the first calls of some ranks, or threads of them, on a network that takes no time.
+
+    Returns:
+        Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_CALLS.
+    """
+    ncalls = trace.counted()
+    if ncalls is None or ncalls > MAX_CALLS:
+        return None
+    simulator = Simulator(trace)
+    log = CallLog(trace, simulator.program, lines, max_calls)
+    simulator.run(IDEAL, SimulateOptions(uneven=True), call_log=log)
+    return {line: log.of(*line) / 1000 for line in lines}
 
 
 def _computing(log: CallLog, nranks: int) -> Ints:

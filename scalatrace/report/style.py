@@ -200,6 +200,12 @@ def coarse_percent(part: float, total: float = 1) -> str:
     return f"{coarse(100 * part / total):,g} %" if total and part >= 0.1 * total else percent(part, total)
 
 
+def share_interval(low: float, high: float) -> str:
+    """Return the ends of an interval of shares, `7 to 42 %`; one share if they are equal as `coarse_percent`."""
+    first, last = coarse_percent(low), coarse_percent(high)
+    return last if first == last else f"{first.removesuffix(' %')} to {last}"
+
+
 def interval_ends(low_ns: float, high_ns: float) -> tuple[str, str]:
     """Return the ends of an interval of times as `coarse_duration`, with more digits if these are equal."""
     low, high = coarse_duration(low_ns), coarse_duration(high_ns)

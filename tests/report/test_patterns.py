@@ -164,6 +164,23 @@ def test_messages_of_the_iteration_before_make_no_wavefront(completed: bool) -> 
     assert pattern.kind == ("wavefront" if completed else "halo")
 
 
+@pytest.mark.parametrize(("count", "kind"), [(1, "ring"), (1000, "irregular")])
+def test_a_communicator_with_few_bytes_does_not_count(count: int, kind: str) -> None:
+    """A library sends the messages of its collectives on a communicator of its own."""
+    b = Builder(8)
+    own = b.family("dup", [8], range(8))
+    around = {"count": 1000, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    up = Groups([(RankList([3, 5, 6]), Vec(1))])
+    calls = [
+        b.event("Send", dest=To(Encoding.MODULO, Vec(1)), **around),
+        b.event("Recv", source=To(Encoding.MODULO, Vec(-1)), **around),
+        b.event("Send", up, count=count, datatype=DOUBLE, dest=0, tag=0, comm=own),
+    ]
+    pattern = pattern_of(b.of(b.loop(4, *calls)))
+    assert pattern is not None
+    assert (pattern.kind, pattern.messages) == (kind, 4 * 11)
+
+
 def _relative(step: int) -> To:
     return To(Encoding.RELATIVE, Vec(step))
 

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from scalatrace import load
 from scalatrace.cli import main, simulation
+from scalatrace.cli.ideal import with_ideal_run
 from scalatrace.errors import UsageError
 from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.predict.platform import read_platform
@@ -21,6 +23,7 @@ from scalatrace.predict.timeline import Timeline
 from scalatrace.report.costs.durations import CallTimes, Durations
 from scalatrace.report.costs.efficiency import Efficiency, TraceTimes, times_of
 from scalatrace.report.costs.rows import whole_time
+from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.timeline import lines as timeline
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
@@ -46,7 +49,8 @@ from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm, To, stencil
 from support.random_loops import loops
 from support.reported import million_stencil, recorded, ring, timed
-from support.timed import S, trace_of, uneven_solver
+from support.timed import S, Timed, trace_of, uneven_solver
+from support.timed import timed as timed_call
 
 RECORDED = recorded()
 
@@ -137,6 +141,42 @@ def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.Capture
         bars = [(start, start + length) for start, length, *_ in line["items"]]
         assert sum(computation(bars)) == pytest.approx(row["compute_ns"], rel=0.02)
         assert bars[-1][1] == pytest.approx(row["end_ns"], rel=0.02)
+
+
+def chain_of_ranks(steps: int) -> list[list[Timed]]:
+    """Return the calls of four ranks that compute 1 ms each, one after another, on shared cores."""
+    common = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": "world"}
+    ranks = []
+    for rank in range(4):
+        calls = []
+        for _ in range(steps):
+            if rank > 0:
+                calls.append(timed_call("Recv", 0, 5e6, 1, source=rank - 1, **common))
+            if rank < 3:
+                calls.append(timed_call("Send", 1e6, 1e3, 2, dest=rank + 1, **common))
+            calls.append(timed_call("Barrier", 0 if rank < 3 else 1e6, 4e6, 3, comm="world"))
+        ranks.append(calls)
+    return ranks
+
+
+@pytest.mark.parametrize(("steps", "is_simulated"), [(20, True), (3000, False)])
+def test_rows_on_shared_cores_are_those_of_the_run_without_a_network(
+    steps: int, is_simulated: bool, tmp_path: Path
+) -> None:
+    """As many calls as the page draws: then each message goes forward, and ranks take turns."""
+    shared = {"ranks-per-host": "4", "cores-per-host": "2"}
+    trace_of(path := tmp_path / "a.st", chain_of_ranks(steps), meta=shared)
+    found = gather(load(path), "a", options=with_ideal_run(PageOptions(), load(path))).timeline
+    assert [line.simulated for line in found.lines] == [is_simulated] * 4
+    assert found.simulated == (timeline.IDEAL if is_simulated else "")
+    if is_simulated:
+        bars = [line.bars() for line in found.lines]
+        drawn_arrows = arrows(found.lines, bars)
+        assert len(drawn_arrows) == 3 * steps
+        for arrow in drawn_arrows:
+            assert arrow.send.start_ns <= arrow.receive.start_ns + arrow.receive.length_ns
+        sends = [row[-2].start_ns for row in bars[:3]]
+        assert np.diff(sends) == pytest.approx([1e6, 1e6], rel=0.01)
 
 
 def test_simulated_rows() -> None:

@@ -59,6 +59,7 @@ class PageOptions:
         prediction: of a simulation, if there was one.
         simulate_lines: gives the times of calls in it; None: the time line has recorded ones only.
         ideal: the run on a network that takes no time; None: not simulated.
+        ideal_lines: gives the times of calls in it; None: not simulated call by call.
         notes: on what could not be simulated.
     """
 
@@ -69,6 +70,7 @@ class PageOptions:
     prediction: PagePrediction | None = None
     simulate_lines: SimulateLines | None = None
     ideal: IdealRun | None = None
+    ideal_lines: SimulateLines | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -144,7 +146,13 @@ def gather(
     causes = causes_of(trace, options.ideal, summary, times.by_rank, repeats)
     late_ns = {} if causes is None else {start.rank: start.late_ns for start in causes.starts}
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
+    result = small if small is not None and small.share >= MIN_RESULT else None
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
+    # The run on a network that takes no time has neither late starts nor a time for messages.
+    is_ideal = bool(
+        summary.shared_cores and not late_ns and result is None and options.simulate_lines is None
+    )
+    simulate_lines = options.ideal_lines if is_ideal else options.simulate_lines
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
@@ -153,7 +161,7 @@ def gather(
         basis,
         advice,
         causes,
-        small if small is not None and small.share >= MIN_RESULT else None,
+        result,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,
@@ -162,7 +170,7 @@ def gather(
         layout,
         sizes,
         deltas_of(trace),
-        time_line(trace, chosen, options.window, options.simulate_lines, late_ns),
+        time_line(trace, chosen, options.window, simulate_lines, late_ns, is_ideal),
         provenance_of(trace, numbers, options.model),
         prediction,
         tuple(notes),

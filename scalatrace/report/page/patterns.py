@@ -1,7 +1,8 @@
 """Name the communication pattern of each loop from the pairs of ranks that exchange messages.
 
 Rules look at distances modulo the number of ranks, places in the grid, and degrees. The first that holds
-counts. Where collective calls send more bytes than messages have, the pattern is theirs:
+counts. Where collective calls send more bytes than messages have, the pattern is theirs. A communicator whose
+messages hold few of the bytes does not count, such as that of a library's own collectives:
 
     star         all messages from or to one rank
     ring         one distance, round all ranks
@@ -25,7 +26,8 @@ from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.page.grid import hub_of, pairs
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model import nodes
-from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.nodes import Event, Param
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import distinct
@@ -39,6 +41,9 @@ MAX_NEIGHBOURS = 26
 ALL_PAIRS_SHARE = 0.9
 REGULAR_SHARE = 0.6
 """Pairs over ranks times distances: borders of a grid have fewer."""
+
+MAX_SIDE_SHARE = 0.05
+"""Bytes of the messages of a communicator that does not count."""
 
 MAX_TREE_DEPTH = 2
 """Depth of a tree over the logarithm of the number of its ranks."""
@@ -126,6 +131,9 @@ def _pattern(
     nbytes = round(sum(len(flow.senders) * flow.count * flow.nbytes for flow in messages))
     amounts = total, nbytes, tuple(by_collective), sum(by_collective.values())
     if total and nbytes >= amounts[3]:
+        events = _without_side_communicators(trace, events, sent)
+        ops = [trace.ops[event.op].name for event in events]
+        messages = [flow for event in events for flow in sent.get(id(event), ())]
         senders, receivers = pairs(messages, MAX_PAIRS)
         complete = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), complete)
@@ -138,6 +146,27 @@ def _pattern(
         return LoopPattern("transpose", "every rank with every other of its communicator", 0, *amounts)
     detail = "mostly collectives" if total else "collectives only"
     return LoopPattern("tree", detail, 0, *amounts)
+
+
+def _without_side_communicators(
+    trace: Trace, events: Sequence[Event], sent: Mapping[int, Sequence[Messages]]
+) -> list[Event]:
+    """Leave out the calls on communicators whose messages have few bytes."""
+    nbytes: dict[Param | None, float] = {}
+    for event in events:
+        if flows := sent.get(id(event)):
+            comm = _communicator(trace, event)
+            total = sum(flow.npairs * flow.count * flow.nbytes for flow in flows)
+            nbytes[comm] = nbytes.get(comm, 0) + total
+    limit = MAX_SIDE_SHARE * sum(nbytes.values())
+    side = {comm for comm, share in nbytes.items() if share < limit}
+    return [event for event in events if _communicator(trace, event) not in side]
+
+
+def _communicator(trace: Trace, event: Event) -> Param | None:
+    """Return the parameter with the communicator of a call; None: it has none, or it starts a request."""
+    kinds = (kind for _, kind in trace.ops[event.op].params)
+    return next((param for kind, param in zip(kinds, event.params, strict=True) if kind is Kind.COMM), None)
 
 
 def _receives(

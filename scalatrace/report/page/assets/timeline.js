@@ -27,15 +27,17 @@ class TimeLineView {
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a call, or focus the drawing and use the arrow keys.");
     const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
     this.runTime = trace.runTime || 0;
+    const isReconstructed = this.lines.some((line) => !line.simulated);
     const hasMessages = this.lines.some((line) => sumCalls(line.items, (bar) => bar[SENT][0] >= 0 ? 1 : 0));
-    const dashed = hasMessages ? h("p", { class: "dim" }, "Arrows are messages. A dashed arrow goes back in time, since times are means. An arrow to or from a rank without a row ends at the edge of the other rank’s row.") : "";
+    const dashed = hasMessages ? h("p", { class: "dim" }, `Arrows are messages. ${isReconstructed ? "A dashed arrow goes back in time, since times are means. " : ""}An arrow to or from a rank without a row ends at the edge of the other rank’s row.`) : "";
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
-        h("input", { type: "search", placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
+        h("input", { type: "search", size: example.length + 3, placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" }), this.found = h("span", { class: "dim", "aria-live": "polite" })),
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
-      this.data.simulated ? h("p", { class: "dim" }, "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are computation, long calls wait for others.") : "",
+      isReconstructed ? h("p", { class: "dim" }, "Reconstructed from mean times: a trace has no time stamps. The order of calls of a rank is exact; times, and the order between ranks, are not.") : "",
+      this.data.simulated ? h("p", { class: "dim" }, this.data.simulated) : "",
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       hasLoops ? h("p", { class: "dim" }, "Where iterations are too short to draw, bars show how their time is divided; zoom in to see their calls.") : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal numbers of calls and equal partners." : "") : "",
@@ -342,7 +344,7 @@ class TimeLineView {
       pen.globalAlpha = 1;
     }
     const here = this.last - this.first;
-    const part = this.data.timed && here < 0.95 * this.runTime ? ` in this page; the run takes ${duration(this.runTime)}` : "";
+    const part = this.data.timed && !this.lines.every((line) => line.simulated) && here < 0.95 * this.runTime ? ` in this page; the run takes ${duration(this.runTime)}` : "";
     this.span.textContent = `shown: ${duration(this.to - this.from)} of ${duration(here)}${part}`;
   }
 

@@ -83,7 +83,7 @@ class TreeView {
     this.up = new Map();
     this.sites = new Map(); // parent -> sites of its children
     walkTree(this.tree.root, (node, above) => this.up.set(node, above[above.length - 1]));
-    this.search = h("input", { type: "search", placeholder: searchExample(this.tree), "aria-label": "Search the program" });
+    this.search = h("input", { type: "search", size: searchExample(this.tree).length + 3, placeholder: searchExample(this.tree), "aria-label": "Search the program" });
     this.found = h("span", { class: "dim", "aria-live": "polite" });
     this.search.addEventListener("input", () => this.find(this.search.value.trim()));
     this.cheap = h("button", { type: "button", hidden: true, onclick: () => { this.brief(!this.list.classList.contains("brief")); this.briefAgain = false; } });

@@ -348,10 +348,11 @@ def _is_between(row: Computing, small: SmallMessages) -> bool:
 
 def _advise_on_small_messages(small: SmallMessages, basis: TimeBasis) -> Advice:
     """Return the entry of many small messages, which could be fewer."""
-    cost = small.cost_ns / basis.nranks
+    cost, least = small.cost_ns / basis.nranks, small.least_ns / basis.nranks
+    taken = dict.fromkeys((coarse_duration(least), coarse_duration(cost)))  # one text where they are equal
     numbers = (
         ("possible saving, at most", f"{coarse_duration(cost * (1 - 1 / small.repeats))} per rank"),
-        ("they take", f"{coarse_duration(cost)} per rank"),
+        ("they take", f"{' to '.join(taken)} per rank"),
         ("usual time of one", small.each),
         ("calls of all ranks" if small.is_collective else "messages of all ranks", number(small.total)),
         (

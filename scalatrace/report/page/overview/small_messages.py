@@ -9,6 +9,8 @@ of a message: joining its messages delays no rank. They count as many small ones
 Their cost is the time in the calls of the unit without the waiting for computation of other ranks, which the
 run on a network that takes no time has, and the usual time between these calls. Where the unit is executed
 once, its calls may be those of a whole run: then each must be as quick as messages are.
+
+Where ranks shared cores, that time contains waiting for cores: the usual times of the calls are the least cost.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from scalatrace.report.costs.rows import histogram_of
 from scalatrace.report.page.grid import pairs
 from scalatrace.report.page.overview.waits import TimeBasis
 from scalatrace.report.page.tree import TreeNode
-from scalatrace.report.style import coarse_duration, coarse_percent, nbytes, number
+from scalatrace.report.style import coarse_duration, nbytes, number, share_interval
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model.callsite import callers, split_frame
 from scalatrace.trace.model.nodes import Event, Node, events
@@ -66,7 +68,8 @@ class SmallMessages:
 
     Attributes:
         share: of the run time, between 0 and 1, that they cost.
-        cost_ns: of all ranks.
+        cost_ns: of all ranks, at most.
+        least_ns: of all ranks, at least; less where the ranks shared cores.
         repeats: messages to the same partner in an execution of the unit.
         each_ns: usual time of one, of a rank.
         nbytes: mean size.
@@ -81,6 +84,7 @@ class SmallMessages:
 
     share: float
     cost_ns: float
+    least_ns: float
     repeats: float
     each_ns: float
     nbytes: float
@@ -326,7 +330,7 @@ class _SmallMessageSearch:
         if self._basis.simulated:
             return between + sum(max(leaf.comm_ns - (leaf.waiting_ns or 0.0), 0.0) for leaf in calls)
         if self._ideal is None or not all(unit.is_repeated for unit in units):
-            return between + sum(self._usual_call_ns(unit) for unit in units)
+            return self._least_ns(units)
         inside, numbers = sum(leaf.comm_ns for leaf in calls), {leaf.number for leaf in calls}
         own = sum(
             cause.waiting_ns for cause in self._ideal.causes if {cause.after, cause.node} <= numbers
@@ -338,6 +342,10 @@ class _SmallMessageSearch:
             waits = sum(waiting.get(rank, 0.0) for rank in {rank for unit in units for rank in unit.ranks})
         return between + max(inside - max(waits - own, 0.0), 0.0)
 
+    def _least_ns(self, units: Sequence[_MessageUnit]) -> float:
+        between = sum(self._usual_gap_ns(unit) for unit in units) * self._basis.compute_factor
+        return between + sum(self._usual_call_ns(unit) for unit in units)
+
     def result(self, units: Sequence[_MessageUnit]) -> SmallMessages:
         """Return the small messages of some units, which send most at the same call site."""
         largest = max(units, key=lambda unit: unit.total)
@@ -348,10 +356,12 @@ class _SmallMessageSearch:
         total = sum(unit.total for unit in units)
         involved = [*units, *quiet]
         share, size = min(costs / self._basis.whole_ns, 1.0), size / max(total, 1.0)
+        least = min(self._least_ns(involved), costs) if self._basis.shared_cores else costs
         text = self._text(largest, size)
         return SmallMessages(
             share,
             costs,
+            least,
             largest.repeats(),
             self._each_ns(largest),
             size,
@@ -362,7 +372,7 @@ class _SmallMessageSearch:
             sum(leaf.comm_ns for unit in involved for _, leaf in self._leaves(unit)),
             sum(self._usual_gap_ns(unit) for unit in involved),
             operation(self._trace.ops[largest.most.op].name).category in COLLECTIVES,
-            f"{coarse_percent(share)} of the time goes to {text}.",
+            f"{share_interval(least / self._basis.whole_ns, share)} of the time goes to {text}.",
         )
 
     def _text(self, unit: _MessageUnit, size: float) -> str:

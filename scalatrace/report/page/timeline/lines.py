@@ -7,7 +7,8 @@ are exact. Single times, and the order between ranks, are not.
 
 A rank that makes its first call late has a row that begins later: start-up, which is left out, has that time.
 
-A simulated run has the time of each call. Its rows stand below those of the same ranks.
+A simulated run has the time of each call. The rows of a run on a platform stand below those of the same
+ranks. Those of the run on a network that takes no time stand alone: recorded times contain waiting for cores.
 
 Each thread of a rank has a row, which begins with its first call: the time before that is not recorded.
 """
@@ -43,6 +44,17 @@ THREADS = (
     "channels that several threads use are not drawn."
 )
 
+PREDICTED = (
+    "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are "
+    "computation, long calls wait for others."
+)
+
+IDEAL = (
+    "Simulated with the recorded computation, a core for each rank and messages that take no time: gaps are "
+    "computation, and the length of a call is its waiting for other ranks. Recorded calls contain waiting "
+    "for cores."
+)
+
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
 
@@ -64,6 +76,7 @@ def time_line(
     window: TimelineWindow,
     simulate_lines: SimulateLines | None = None,
     late_ns: Mapping[int, float] = NO_DELAYS,
+    ideal: bool = False,
 ) -> TimeLine:
     """Reconstruct the calls of some ranks in a window, without the times of start-up and shut-down.
 
@@ -74,6 +87,8 @@ def time_line(
         simulate_lines: gives the times of lines in a simulated run, whose rows then stand below the others,
             or alone where the trace has no times; None: there is no such run.
         late_ns: how much later than the others ranks begin, which start-up leaves out.
+        ideal: the simulated run is that on a network that takes no time, whose rows stand alone if all calls
+            fit into the page.
 
     Raises:
         UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
@@ -87,8 +102,11 @@ def time_line(
         return TimeLine((), (), True, chosen.text, note=OVERLAPPING)
     recorded = Durations(trace)
     rows = [(rank, thread) for rank in chosen.ranks for thread in _threads(trace, rank)]
+    if ideal and any(trace.nevents(rank) > MAX_BARS // max(1, len(rows)) for rank in chosen.ranks):
+        simulate_lines = None
     simulated = None if simulate_lines is None else simulate_lines(rows, MAX_WALKED)
-    kinds: list[Durations] = [recorded] if recorded.timed or simulated is None else []
+    is_recorded_drawn = simulated is None or (recorded.timed and not ideal)
+    kinds: list[Durations] = [recorded] if is_recorded_drawn else []
     kinds += [] if simulated is None else [SimulatedDurations(simulated)]
     share = max(1, len(rows) * len(kinds))
     limits = RowLimits(MAX_BARS // share, MAX_WALKED // share)
@@ -124,7 +142,7 @@ def time_line(
         tuple(lines),
         kinds[0].timed,
         chosen.text,
-        simulated is not None,
+        "" if simulated is None else IDEAL if ideal else PREDICTED,
         threads=THREADS if trace.has_streams else "",
         window=_shown_first(window, lines),
         iteration_ns=main.iteration_ns,

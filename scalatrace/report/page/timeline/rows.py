@@ -118,7 +118,7 @@ class TimeLine:
     """The lines of some ranks.
 
     Attributes:
-        simulated: each line has a further one below it, of a simulated run.
+        simulated: what the rows of a simulated run are; "": there are none.
         note: why there are no calls; "": there are.
         timed: False: the trace has no times, so each call has the same length.
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
@@ -132,7 +132,7 @@ class TimeLine:
     lines: tuple[TimelineRow, ...]
     timed: bool
     chosen: str = ""
-    simulated: bool = False
+    simulated: str = ""
     note: str = ""
     threads: str = ""
     window: tuple[float, ...] = ()
