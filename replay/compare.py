@@ -40,10 +40,8 @@ def sum_recorded_times(trace: Trace) -> dict[str, float | None]:
     indices = [trace.stat_index[name] for name in (COMPUTE, COMM) if name in trace.stat_index]
     total = 0.0
     for leaf in trace.leaves():
-        for stats in leaf.stats:
-            for i in indices:
-                h = stats.histograms[i] if i < len(stats.histograms) else None
-                total += h.total * trace.stats[i].resolution if h is not None else 0.0
+        for i in indices:
+            total += sum(kept.total for _, kept in leaf.histograms(i)) * trace.stats[i].resolution
     return {"recorded_s": total / len(trace.ranks) / 1e9 if indices and len(trace.ranks) else None}
 
 

@@ -219,11 +219,9 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         if self.stat is None:
             return []
         resolution, durations = self.trace.stats[self.stat].resolution, {}
-        for stats in node.stats:
-            histogram = stats.histograms[self.stat] if self.stat < len(stats.histograms) else None
-            if histogram is not None:
-                scaled = histogram.scaled(resolution).within_ranks(self.spread)
-                durations[stats.pred] = Duration(scaled.mean, scaled)
+        for pred, histogram in node.histograms(self.stat):
+            scaled = histogram.scaled(resolution).within_ranks(self.spread)
+            durations[pred] = Duration(scaled.mean, scaled)
         arrivals = scope.predecessors.of(scope.ranks)
         overall, by_iteration = (
             choose_context(durations, arrivals, exact) for exact in (self.exact_times, True)

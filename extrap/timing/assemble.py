@@ -119,7 +119,7 @@ def with_a_sample_per_call(trace: Trace) -> None:
 
 
 def _scaled(stats: tuple[PredStats, ...], at: int, calls: int) -> tuple[PredStats, ...]:
-    found = [each.histograms[at] if at < len(each.histograms) else None for each in stats]
+    found = [each.histogram(at) for each in stats]
     counts = [histogram.count for histogram in found if histogram is not None]
     if not counts or not calls or sum(counts) == calls:
         return stats

@@ -89,8 +89,8 @@ def _seconds(trace: Trace, event: Event, stat: str) -> float:
     index = trace.stat_index.get(stat)
     if index is None:
         return 0.0
-    histograms = (stats.histograms[index] for stats in event.stats if index < len(stats.histograms))
-    return sum(h.total for h in histograms if h is not None) * trace.stats[index].resolution * 1e-9
+    total = sum(histogram.total for _, histogram in event.histograms(index))
+    return total * trace.stats[index].resolution * 1e-9
 
 
 def _path(trace: Trace, event: Event) -> str:

@@ -110,10 +110,7 @@ def _per_interval(times: float, count: int) -> float:
 
 
 def _histograms(event: Event, index: int) -> Iterator[Histogram]:
-    for stats in event.stats:
-        histogram = stats.histograms[index] if index < len(stats.histograms) else None
-        if histogram is not None and histogram.count:
-            yield histogram
+    yield from (histogram for _, histogram in event.histograms(index) if histogram.count)
 
 
 def _assign_events(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:

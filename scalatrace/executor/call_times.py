@@ -14,7 +14,7 @@ from scalatrace.errors import LimitError
 from scalatrace.executor import binding
 from scalatrace.executor.binding import MAX_PS, PS
 from scalatrace.executor.fields import pointer
-from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMM, COMPUTE, near
@@ -64,11 +64,7 @@ class PrecedingCallTimes:
         """Return the C structures of an event's computation times; None where nothing was recorded."""
         if self._compute is None:
             return None
-        after_pred = [
-            (stats.pred, histogram)
-            for stats in event.stats
-            if self._compute < len(stats.histograms) and (histogram := stats.histograms[self._compute])
-        ]
+        after_pred = event.histograms(self._compute)
         if not after_pred:
             return None
         what = f"a mean computation before {self._trace.ops[event.op].name}"
@@ -115,7 +111,7 @@ class PrecedingCallTimes:
 
     def inside(self, event: Event) -> int:
         """Return the mean time of an event's calls in picoseconds, as recorded."""
-        histograms = _of_stat(event, self._inside)
+        histograms = [histogram for _, histogram in event.histograms(self._inside)]
         count = sum(histogram.count for histogram in histograms)
         if not count:
             return 0
@@ -127,7 +123,7 @@ class PrecedingCallTimes:
 
         A poll that finds something is taken to be as long as the shortest poll of the trace.
         """
-        histograms = _of_stat(event, self._inside)
+        histograms = [histogram for _, histogram in event.histograms(self._inside)]
         count = sum(histogram.count for histogram in histograms)
         total = sum(histogram.total for histogram in histograms) - count * self._shortest_poll
         if not count:
@@ -142,7 +138,7 @@ class PrecedingCallTimes:
         shortest = inf
         polling = (event for event in self._trace.leaves() if self._trace.ops[event.op].name in POLLING)
         for stats in chain.from_iterable(event.stats for event in polling):
-            times, polls = _histogram(stats, self._inside), _histogram(stats, self._polls)
+            times, polls = stats.histogram(self._inside), stats.histogram(self._polls)
             if times is not None:
                 shortest = min(shortest, times.min, times.mean / max(1.0, polls.mean if polls else 1.0))
         return shortest
@@ -151,15 +147,6 @@ class PrecedingCallTimes:
     def _inside_ps(self) -> float:
         """Picoseconds of a unit of the times inside calls."""
         return 0.0 if self._inside is None else self._trace.stats[self._inside].resolution * PS
-
-
-def _histogram(stats: PredStats, stat: int | None) -> Histogram | None:
-    return stats.histograms[stat] if stat is not None and stat < len(stats.histograms) else None
-
-
-def _of_stat(event: Event, stat: int | None) -> list[Histogram]:
-    """Return an event's histograms of a statistic."""
-    return [h for stats in event.stats if (h := _histogram(stats, stat)) is not None]
 
 
 def load_factors(

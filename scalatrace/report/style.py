@@ -201,7 +201,7 @@ def coarse_percent(part: float, total: float = 1) -> str:
 
 
 def share_interval(low: float, high: float) -> str:
-    """Return the ends of an interval of shares, `7 to 42 %`; one share if they are equal as `coarse_percent`."""
+    """Return the ends of an interval of shares, as in `7 to 42 %`; one share where they are printed equal."""
     first, last = coarse_percent(low), coarse_percent(high)
     return last if first == last else f"{first.removesuffix(' %')} to {last}"
 

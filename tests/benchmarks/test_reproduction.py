@@ -201,7 +201,10 @@ def test_the_registry_names_the_studies_of_each_module() -> None:
 @pytest.mark.mpi
 @pytest.mark.slow
 @pytest.mark.parametrize("chosen", STAND_IN_STUDIES, ids=lambda chosen: chosen.name)
-def test_each_study_with_tiny_sizes(openmpi: Mpi, chosen: FigureStudy, tmp_path: Path) -> None:
+def test_each_study_with_tiny_sizes(
+    openmpi: Mpi, chosen: FigureStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.reproduction.command.Busy.others", lambda clock: 0.0)
     assert measure(Results(tmp_path, FIGURE_STUDIES), openmpi, [chosen], TINY) == 0
     store = Results(tmp_path, FIGURE_STUDIES)
     with store.csv(chosen).open() as file:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from scalatrace.report.costs.rows import histogram_of, site_of
+from scalatrace.report.costs.rows import site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, Stack, callers, short_frame, split_frame
 from scalatrace.trace.model.nodes import Event
@@ -84,10 +84,9 @@ def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, C
     unit = trace.stats[at].resolution
     for leaf in trace.leaves():
         before = dict[SiteCall, ComputedTime]()
-        for stats in leaf.stats:
-            histogram = histogram_of(stats, at)
-            if histogram is not None and histogram.total:
-                first = _before(trace, stats.pred)
+        for pred, histogram in leaf.histograms(at):
+            if histogram.total:
+                first = _before(trace, pred)
                 total_ns, count = before.get(first, (0.0, 0))
                 before[first] = ComputedTime(total_ns + histogram.total * unit, count + histogram.count)
         if before:

@@ -17,7 +17,7 @@ import numpy as np
 from scalatrace.report.columns import AMOUNTS
 from scalatrace.trace.exchange.buffer_memory import memory_of
 from scalatrace.trace.model.callsite import Stack, callers, short_frame
-from scalatrace.trace.model.nodes import Event, PredStats
+from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.counting import check_visits
@@ -29,7 +29,7 @@ from scalatrace.trace.values.quantiles import pooled_quantile
 
 __all__ = [
     "JOIN", "KEYS", "NO_STACK", "RANK", "CostRow", "by_node", "by_rank", "distinct_sites",
-    "histogram_of", "key_of", "rank_totals", "rows_of", "short_site_text", "site_of", "timed_by_node",
+    "key_of", "rank_totals", "rows_of", "short_site_text", "site_of", "timed_by_node",
     "whole_time",
 ]  # fmt: skip
 
@@ -76,15 +76,15 @@ class CostRow:
     def add_time(self, event: Event, comm: int | None, compute: int | None, units: list[float]) -> None:
         """Add an event node's histograms."""
         inside = []
-        for stats in event.stats:
-            if (h := histogram_of(stats, comm)) is not None and comm is not None:
-                inside.append(h)
-                self.durations_ns.append(h.scaled(units[comm]))
-                self.comm_ns = (self.comm_ns or 0.0) + h.total * units[comm]
-                self.timed += h.count
-                self.max_ns = max(self.max_ns or 0.0, h.max * units[comm])
-            if (h := histogram_of(stats, compute)) is not None and compute is not None:
-                self.compute_ns = (self.compute_ns or 0.0) + h.total * units[compute]
+        for _, h in event.histograms(comm):
+            unit = units[comm or 0]
+            inside.append(h)
+            self.durations_ns.append(h.scaled(unit))
+            self.comm_ns = (self.comm_ns or 0.0) + h.total * unit
+            self.timed += h.count
+            self.max_ns = max(self.max_ns or 0.0, h.max * unit)
+        for _, h in event.histograms(compute):
+            self.compute_ns = (self.compute_ns or 0.0) + h.total * units[compute or 0]
         if inside and comm is not None:
             shortest = min(h.min for h in inside)
             beyond = sum(max(0.0, h.total - h.count * shortest) for h in inside)
@@ -116,11 +116,6 @@ class CostRow:
             "beyond_shortest_ns": self.beyond_ns,
             "compute_ns": self.compute_ns,
         }
-
-
-def histogram_of(stats: PredStats, index: int | None) -> Histogram | None:
-    """Return a statistic's histogram; trailing ones that are missing are not stored."""
-    return stats.histograms[index] if index is not None and index < len(stats.histograms) else None
 
 
 Key = Callable[[Trace, Event], tuple[str, ...]]

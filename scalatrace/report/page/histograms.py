@@ -97,9 +97,8 @@ def deltas_of(trace: Trace, limit: int = MAX_SITES) -> tuple[Deltas, ...]:
 def _histograms(trace: Trace, leaf: Event) -> Iterator[tuple[str, Histogram]]:
     for name in (COMPUTE, COMM):
         index = trace.stat_index.get(name)
-        for stats in leaf.stats if index is not None else ():
-            if index is not None and index < len(stats.histograms) and (histogram := stats.histograms[index]):
-                yield name, histogram.scaled(trace.stats[index].resolution)
+        for _, histogram in leaf.histograms(index):
+            yield name, histogram.scaled(trace.stats[index or 0].resolution)
 
 
 class _Collected:

@@ -120,8 +120,7 @@ class NodeChoice:
 
 def _time(event: Event, index: int, unit: float) -> float:
     """The sum of a statistic of an event on all ranks, in nanoseconds."""
-    kept = (stats.histograms[index] for stats in event.stats if index < len(stats.histograms))
-    return sum(histogram.total * unit for histogram in kept if histogram is not None)
+    return sum(histogram.total * unit for _, histogram in event.histograms(index))
 
 
 def _count(node: Node) -> int:

@@ -49,6 +49,10 @@ class PredStats:
     pred: int
     histograms: tuple[Histogram | None, ...]
 
+    def histogram(self, stat: int | None) -> Histogram | None:
+        """Return the histogram of a statistic. None: there is no such statistic, or none was kept."""
+        return self.histograms[stat] if stat is not None and stat < len(self.histograms) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -59,6 +63,10 @@ class Event:
     signature: int
     params: tuple[Param, ...] = ()
     stats: tuple[PredStats, ...] = ()
+
+    def histograms(self, stat: int | None) -> list[tuple[int, Histogram]]:
+        """Return the histograms of a statistic with the predecessors that they follow."""
+        return [(each.pred, kept) for each in self.stats if (kept := each.histogram(stat)) is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ def _list_histograms(
     """Yield the histograms of some statistics."""
     for row in rows:
         for i in stats:
-            if i < len(row.histograms) and (histogram := row.histograms[i]) is not None:
+            if (histogram := row.histogram(i)) is not None:
                 yield Taken(event, row.pred, i, histogram, ranks)
 
 
@@ -250,12 +250,7 @@ def load_between(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
 
 
 def _total(trace: Trace, stat: int) -> float:
-    total = 0.0
-    for leaf in trace.leaves():
-        for row in leaf.stats:
-            if stat < len(row.histograms) and (histogram := row.histograms[stat]) is not None:
-                total += histogram.total
-    return total
+    return sum((kept.total for leaf in trace.leaves() for _, kept in leaf.histograms(stat)), 0.0)
 
 
 def _per_rank(ranks: RankList, taken: RankHistograms) -> Floats:

@@ -44,7 +44,7 @@ class Means:
         self._whole: dict[int, float] = {}
         index, total = trace.stat_index.get(stat), 0.0
         for leaf in trace.leaves() if index is not None else ():
-            histograms = [(s.pred, h) for s in leaf.stats if (h := s.histograms[index or 0]) and h.count]
+            histograms = [(pred, histogram) for pred, histogram in leaf.histograms(index) if histogram.count]
             for pred, histogram in histograms:
                 self._means[id(leaf), pred] = histogram.total / histogram.count
             if histograms:

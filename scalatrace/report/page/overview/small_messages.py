@@ -10,7 +10,8 @@ Their cost is the time in the calls of the unit without the waiting for computat
 run on a network that takes no time has, and the usual time between these calls. Where the unit is executed
 once, its calls may be those of a whole run: then each must be as quick as messages are.
 
-Where ranks shared cores, that time contains waiting for cores: the usual times of the calls are the least cost.
+Where ranks shared cores, that time contains waiting for cores. The usual times of the calls are the least
+cost.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.executor.ideal_run import IdealRun
 from scalatrace.operations import COLLECTIVES, Category, operation
-from scalatrace.report.costs.rows import histogram_of
 from scalatrace.report.page.grid import pairs
 from scalatrace.report.page.overview.waits import TimeBasis
 from scalatrace.report.page.tree import TreeNode
@@ -239,15 +239,13 @@ class _SmallMessageSearch:
     def _long_gaps(self, event: Event) -> float:
         """Return how many computations before a call take longer than the latency."""
         resolution = 0.0 if self._compute is None else self._trace.stats[self._compute].resolution
-        gaps = (histogram_of(stats, self._compute) for stats in event.stats)
-        bins = (gap_bin for gap in gaps if gap is not None for gap_bin in gap.drawn_bins)
+        bins = (gap_bin for _, gap in event.histograms(self._compute) for gap_bin in gap.drawn_bins)
         return sum(gap_bin.count for gap_bin in bins if gap_bin.mean * resolution > LATENCY_NS)
 
     def _is_short(self, event: Event, executions: int) -> bool:
         """Return whether no computation before a call, but for that before the unit, lasts long."""
-        for stats in event.stats:
-            gap = histogram_of(stats, self._compute)
-            if gap is not None and gap.count > MIN_GAPS_PER_EXECUTION * executions:
+        for _, gap in event.histograms(self._compute):
+            if gap.count > MIN_GAPS_PER_EXECUTION * executions:
                 unit = self._trace.stats[self._compute or 0].resolution
                 if pooled_quantile([gap], 0.5) * unit > LATENCY_NS:
                     return False
@@ -288,7 +286,7 @@ class _SmallMessageSearch:
         if id(event) not in self._typical:
             medians = []
             for index in (self._comm, self._compute):
-                histograms = [h for stats in event.stats if (h := histogram_of(stats, index)) is not None]
+                histograms = [histogram for _, histogram in event.histograms(index)]
                 unit = self._trace.stats[index].resolution if index is not None else 0.0
                 medians.append(pooled_quantile(histograms, 0.5) * unit if histograms else 0.0)
             self._typical[id(event)] = medians[0], medians[1]

@@ -24,7 +24,6 @@ from typing import NamedTuple
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
 from scalatrace.report.costs.durations import CallTimes, Durations, Line, SimulatedDurations
-from scalatrace.report.costs.rows import histogram_of
 from scalatrace.report.page.timeline.ranks import ChosenRanks
 from scalatrace.report.page.timeline.rows import TimeLine, TimelinePlace, TimelineRow, TimelineWindow
 from scalatrace.report.page.timeline.walk import RowLimits, RowWalk, SharedTables, match_any_source
@@ -197,7 +196,7 @@ def _mean_ns(trace: Trace, leaf: Event) -> float:
     for name in (COMPUTE, COMM):
         if (at := trace.stat_index.get(name)) is None:
             continue
-        histograms = [histogram for stats in leaf.stats if (histogram := histogram_of(stats, at)) is not None]
+        histograms = [histogram for _, histogram in leaf.histograms(at)]
         count = sum(histogram.count for histogram in histograms)
         total = sum(histogram.total for histogram in histograms)
         mean_ns += total / count * trace.stats[at].resolution if count else 0.0
