@@ -85,12 +85,18 @@ def _multipartition(name: str, dt: float, points: Callable[[int], int]) -> Calla
     return input_file
 
 
-def _lu_input(points: Callable[[int], int]) -> Callable[[int], InputFile]:
-    """Input of LU: two lines of text before each line of values."""
+def _lu_sides(nprocs: int) -> tuple[int, int]:
+    """Return the sides of LU's grid in x and y (proc_grid.f90), the longer one first: 4x3 for 12 ranks."""
+    y = next(side for side in range(isqrt(nprocs), 0, -1) if nprocs % side == 0)
+    return nprocs // y, y
+
+
+def _lu_input(points: Callable[[int], Sequence[int]]) -> Callable[[int], InputFile]:
+    """Input of LU with its points in x, y, z: two lines of text before each line of values."""
 
     def input_file(nprocs: int) -> InputFile:
-        n = points(isqrt(nprocs))
-        values = ("1 250", str(STEPS), "1.5e-3", "1.2", "1e-8 1e-8 1e-8 1e-8 1e-8", f"{n} {n} {n}")
+        sides = " ".join(map(str, points(nprocs)))
+        values = ("1 250", str(STEPS), "1.5e-3", "1.2", "1e-8 1e-8 1e-8 1e-8 1e-8", sides)
         return "inputlu.data", "".join(f"c\nc\n{line}\n" for line in values)
 
     return input_file
@@ -132,7 +138,7 @@ _npb = partial(RealProgram, "NPB")
 
 BT = _npb("bt", "W", _SQUARES, 36, input_file=_multipartition("bt", 0.0008, _constant(24)))
 SP = _npb("sp", "W", (9, 16, 25), 36, input_file=_multipartition("sp", 0.0015, _constant(36)))
-LU = _npb("lu", "W", (6, 9, 12, 16), 20, input_file=_lu_input(_constant(33)))
+LU = _npb("lu", "W", (6, 9, 12, 16), 20, input_file=_lu_input(lambda nprocs: (33, 33, 33)))
 MG = _npb("mg", "S", _POWERS, 64, input_file=_mg_input(lambda nprocs: (32, 32, 32)))
 CG = _npb("cg", "S", (2, 4, 8), 16)
 EP = _npb("ep", "S", (2, 4, 8), 16)
@@ -142,9 +148,15 @@ IS = _npb("is", "S", (2, 4, 8, 16), 32, options=("--histograms", "1"))
 STRONG = (EP, FT, IS, CG, LU, BT, SP, MG)
 """Figures 3.9 and 3.10."""
 
+
+def _weak_lu_points(nprocs: int) -> tuple[int, ...]:
+    """Points of LU in x, y, z: 6 for each rank in x and y."""
+    return (*(6 * side for side in _lu_sides(nprocs)), 24)
+
+
 WEAK = (
     _npb("bt", "W", _SQUARES, 36, "weak", input_file=_multipartition("bt", 0.0008, _per_rank(4))),
-    _npb("lu", "W", (6, 9, 12, 16), 20, "weak", input_file=_lu_input(_per_rank(6))),
+    _npb("lu", "W", (6, 9, 12, 16), 20, "weak", input_file=_lu_input(_weak_lu_points)),
 )
 """Figure 3.11: the points of each rank are about constant. Sizes of the other programs are compiled in."""
 

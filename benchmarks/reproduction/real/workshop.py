@@ -85,9 +85,9 @@ class Workshop:
         options = [*program.loss_options(), "-P", str(program.target), *program.noted]
         return self._once((program, "trace"), lambda: self._extrapolate(program, options, ".st"))
 
-    def replayed(self, nprocs: int, trace: Path, *options: Argument) -> dict[str, Any]:
-        """Return what a replay by the compiled engine reports. Raises StepError."""
-        command = [*self.mpi.scalatrace(), "replay", trace, "--json", "--engine", "compiled", *options]
+    def replayed(self, nprocs: int, trace: Path, engine: str = "compiled") -> dict[str, Any]:
+        """Return what a replay reports. Raises StepError."""
+        command = [*self.mpi.scalatrace(), "replay", trace, "--json", "--engine", engine]
         with self._step(f"replay on {nprocs} ranks"):
             done = mpirun(self.mpi, nprocs, command, cwd=trace.parent, timeout=self.limit_s)
         facts: dict[str, Any] = json.loads(_checked("replay", done).stdout)
