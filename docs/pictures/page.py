@@ -13,9 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from PIL import Image  # of matplotlib
+
 ROOT = Path(__file__).resolve().parents[2]
 WIDTH, HEIGHT = 1100, 700
 MAX_BYTES = 100_000
+COLOURS = 64
 
 ENVIRONMENT = os.environ | {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -42,6 +45,9 @@ def main(folder: Path) -> None:
         _run(work, "scalatrace", "report", "stencil.st", "--platform", "cluster")
         options = (f"--user-data-dir={work}/browser", f"--screenshot={picture}")
         _run(work, *BROWSER, *options, f"file://{work}/report.html")
+    with Image.open(picture) as screen:
+        reduced = screen.convert("RGB").quantize(COLOURS)
+    reduced.save(picture, optimize=True)
     if picture.stat().st_size > MAX_BYTES:
         sys.exit(f"{picture}: {picture.stat().st_size:,} bytes, more than {MAX_BYTES:,}")
 
