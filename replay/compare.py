@@ -41,7 +41,7 @@ def sum_recorded_times(trace: Trace) -> dict[str, float | None]:
     total = 0.0
     for leaf in trace.leaves():
         for i in indices:
-            total += sum(kept.total for _, kept in leaf.histograms(i)) * trace.stats[i].resolution
+            total += sum(kept.total for _, kept in leaf.histograms_by_pred(i)) * trace.stats[i].resolution
     return {"recorded_s": total / len(trace.ranks) / 1e9 if indices and len(trace.ranks) else None}
 
 

@@ -219,7 +219,7 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         if self.stat is None:
             return []
         resolution, durations = self.trace.stats[self.stat].resolution, {}
-        for pred, histogram in node.histograms(self.stat):
+        for pred, histogram in node.histograms_by_pred(self.stat):
             scaled = histogram.scaled(resolution).within_ranks(self.spread)
             durations[pred] = Duration(scaled.mean, scaled)
         arrivals = scope.predecessors.of(scope.ranks)

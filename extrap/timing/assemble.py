@@ -119,15 +119,15 @@ def with_a_sample_per_call(trace: Trace) -> None:
 
 
 def _scaled(stats: tuple[PredStats, ...], at: int, calls: int) -> tuple[PredStats, ...]:
-    found = [each.histogram(at) for each in stats]
-    counts = [histogram.count for histogram in found if histogram is not None]
+    histograms = [each.histogram(at) for each in stats]
+    counts = [histogram.count for histogram in histograms if histogram is not None]
     if not counts or not calls or sum(counts) == calls:
         return stats
     # Each histogram keeps one sample or more.
     others = proportional([count - 1 for count in counts], max(0, calls - len(counts)))
     numbers = iter([1 + n for n in others])
     result = []
-    for each, histogram in zip(stats, found, strict=True):
+    for each, histogram in zip(stats, histograms, strict=True):
         if histogram is not None:
             changed = list(each.histograms)
             changed[at] = with_count(histogram, next(numbers))

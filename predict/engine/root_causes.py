@@ -106,8 +106,12 @@ def ideal_call_times(
 ) -> dict[tuple[int, int], Floats] | None:
     """Return the times of the first calls of some ranks, or threads of them, on a network that takes no time.
 
+    Args:
+        lines: rank and thread of each.
+        max_calls: of a line.
+
     Returns:
-        Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_CALLS.
+        Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_CALLS calls.
     """
     ncalls = trace.counted()
     if ncalls is None or ncalls > MAX_CALLS:
@@ -115,7 +119,7 @@ def ideal_call_times(
     simulator = Simulator(trace)
     log = CallLog(trace, simulator.program, lines, max_calls)
     simulator.run(IDEAL, SimulateOptions(uneven=True), call_log=log)
-    return {line: log.of(*line) / 1000 for line in lines}
+    return {line: (log.of(*line) * _NS).astype(np.float64) for line in lines}
 
 
 def _computing(log: CallLog, nranks: int) -> Ints:

@@ -89,7 +89,7 @@ def _seconds(trace: Trace, event: Event, stat: str) -> float:
     index = trace.stat_index.get(stat)
     if index is None:
         return 0.0
-    total = sum(histogram.total for _, histogram in event.histograms(index))
+    total = sum(histogram.total for _, histogram in event.histograms_by_pred(index))
     return total * trace.stats[index].resolution * 1e-9
 
 

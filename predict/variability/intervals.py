@@ -109,8 +109,8 @@ def _per_interval(times: float, count: int) -> float:
     return float(integer) if integer and abs(mean - integer) * count <= MAX_TIMES_ONCE * integer else mean
 
 
-def _histograms(event: Event, index: int) -> Iterator[Histogram]:
-    yield from (histogram for _, histogram in event.histograms(index) if histogram.count)
+def _histograms(event: Event, index: int) -> list[Histogram]:
+    return [histogram for _, histogram in event.histograms_by_pred(index) if histogram.count]
 
 
 def _assign_events(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:

@@ -188,7 +188,7 @@ def _usual_before(trace: Trace, event: Event) -> float:
     index = trace.stat_index.get(COMPUTE)
     if index is None:
         return 0.0
-    histograms = [histogram for _, histogram in event.histograms(index) if histogram.count]
+    histograms = [histogram for _, histogram in event.histograms_by_pred(index) if histogram.count]
     means = sorted((histogram.total / histogram.count, histogram.count) for histogram in histograms)
     half, counted = sum(count for _, count in means) / 2, 0
     for mean, count in means:

@@ -64,7 +64,7 @@ class PrecedingCallTimes:
         """Return the C structures of an event's computation times; None where nothing was recorded."""
         if self._compute is None:
             return None
-        after_pred = event.histograms(self._compute)
+        after_pred = event.histograms_by_pred(self._compute)
         if not after_pred:
             return None
         what = f"a mean computation before {self._trace.ops[event.op].name}"
@@ -111,7 +111,7 @@ class PrecedingCallTimes:
 
     def inside(self, event: Event) -> int:
         """Return the mean time of an event's calls in picoseconds, as recorded."""
-        histograms = [histogram for _, histogram in event.histograms(self._inside)]
+        histograms = [histogram for _, histogram in event.histograms_by_pred(self._inside)]
         count = sum(histogram.count for histogram in histograms)
         if not count:
             return 0
@@ -123,7 +123,7 @@ class PrecedingCallTimes:
 
         A poll that finds something is taken to be as long as the shortest poll of the trace.
         """
-        histograms = [histogram for _, histogram in event.histograms(self._inside)]
+        histograms = [histogram for _, histogram in event.histograms_by_pred(self._inside)]
         count = sum(histogram.count for histogram in histograms)
         total = sum(histogram.total for histogram in histograms) - count * self._shortest_poll
         if not count:

@@ -201,9 +201,14 @@ def coarse_percent(part: float, total: float = 1) -> str:
 
 
 def share_interval(low: float, high: float) -> str:
-    """Return the ends of an interval of shares, as in `7 to 42 %`; one share where they are printed equal."""
+    """Return an interval of shares, such as `7.0 to 42 %`; one share where both ends are printed equal."""
     first, last = coarse_percent(low), coarse_percent(high)
     return last if first == last else f"{first.removesuffix(' %')} to {last}"
+
+
+def duration_range(low_ns: float, high_ns: float) -> str:
+    """Return an interval of times, such as `39 ms to 230 ms`; one time where both ends are printed equal."""
+    return " to ".join(dict.fromkeys((coarse_duration(low_ns), coarse_duration(high_ns))))
 
 
 def interval_ends(low_ns: float, high_ns: float) -> tuple[str, str]:

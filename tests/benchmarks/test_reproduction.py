@@ -204,6 +204,7 @@ def test_the_registry_names_the_studies_of_each_module() -> None:
 def test_each_study_with_tiny_sizes(
     openmpi: Mpi, chosen: FigureStudy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Rows of a busy machine have no plot.
     monkeypatch.setattr("benchmarks.reproduction.command.Busy.others", lambda clock: 0.0)
     assert measure(Results(tmp_path, FIGURE_STUDIES), openmpi, [chosen], TINY) == 0
     store = Results(tmp_path, FIGURE_STUDIES)

@@ -23,7 +23,7 @@ EVENTS = 7  # per rank, before the end
 
 
 def _parts(trace: Path) -> set[str]:
-    """Without temporary files: the launcher may kill a rank while it saves a second time."""
+    """Return the names of saved parts; a rank that is killed while it saves again leaves a temporary file."""
     folder = trace.with_name(trace.name + ".parts")
     names = {p.name for p in folder.iterdir()} - {"README"} if folder.exists() else set()
     return {name for name in names if not name.endswith(".tmp")}

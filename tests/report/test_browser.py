@@ -98,7 +98,7 @@ def test_many_small_messages_are_the_first_sentence(view_of: View, tmp_path: Pat
     trace = measured(exchange(500))
     trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
     with view_of(made(tmp_path, trace)) as view:
-        sentence = "67 % of the time goes to 500 messages of 8 B per rank and iteration at a.py:7."
+        sentence = "67 % of the time goes to 500 small messages of 8 B per rank and iteration at a.py:7."
         assert view.text("#summary .headline") == sentence
         assert view.text("#advice .advice li").startswith("Many small messages 67 %")
         assert view.page.get_by_text("4 ranks shared 2 cores of a host").count() == 1

@@ -179,6 +179,38 @@ def test_a_communicator_with_few_bytes_does_not_count(count: int, kind: str) -> 
     pattern = pattern_of(b.of(b.loop(4, *calls)))
     assert pattern is not None
     assert (pattern.kind, pattern.messages) == (kind, 4 * 11)
+    assert ("; without 12 messages on other communicators" in pattern.detail) == (kind == "ring")
+
+
+def test_many_communicators_with_equal_bytes_count() -> None:
+    b = Builder(25)
+    around = {"count": 1000, "datatype": DOUBLE, "tag": 0}
+    comms = [b.family("dup", [25], range(25)) for _ in range(24)]
+    calls = [b.event("Send", dest=To(Encoding.MODULO, Vec(1)), comm=comm, **around) for comm in comms]
+    pattern = pattern_of(b.of(b.loop(4, *calls)))
+    assert pattern is not None
+    assert (pattern.kind, pattern.detail) == ("ring", "distance 1, one way")
+
+
+def test_completions_stay_where_small_persistent_sends_are_ignored() -> None:
+    b = Builder(6)
+    left, right = Groups([(RankList(range(1, 6)), Vec(1))]), Groups([(RankList(range(5)), Vec(1))])
+    given = {"datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    made = b.event("Send_init", right, count=1, dest=_relative(1), **given)
+    calls = [
+        b.event("Start", right, request=0),
+        b.event("Recv", left, count=1000, source=_relative(-1), **given),
+        b.event("Recv", right, count=1000, source=_relative(1), **given),
+        b.event("Isend", left, count=1000, dest=_relative(-1), **given),
+        b.event("Isend", right, count=1000, dest=_relative(1), **given),
+        b.event("Waitall", requests=(0,)),
+    ]
+    trace = b.of(made, b.loop(4, *calls))
+    messages = messages_of(trace, Budget())
+    assert any(flow.event.op == calls[0].op for flow in messages)
+    pattern = pattern_of(trace)
+    assert pattern is not None
+    assert pattern.kind == "wavefront"
 
 
 def _relative(step: int) -> To:

@@ -65,8 +65,26 @@ def test_what_dominates_beyond_the_runs() -> None:
     assert [each.ns for each in second.predicted] == pytest.approx([500, 250, 62.5], rel=0.01)
     assert scaling.hidden == 1
     assert "On 256 ranks, Allreduce a.py:3 would take most" in scaling.sentences[2]
-    assert "Most is lost by transfer" in scaling.sentences[0]
+    assert "Transfer falls most: " in scaling.sentences[0]
     assert scaling_page(scaling).count("<h2") == 5
+
+
+def test_times_with_wide_intervals_are_not_said_to_be_predicted() -> None:
+    noisy = [{key: ns * factor for key, ns in times(n).items()} for n, factor in ((4, 1), (8, 9), (16, 0.2))]
+    scaling = scaling_of(STRONG, noisy)
+    assert scaling.growth[0].predicted[-1].vague
+    assert scaling.sentences[2:] == ("What takes most time on 256 ranks cannot be predicted from these runs.",)
+
+
+def test_computation_and_messages_that_contradict_each_other_are_no_kind() -> None:
+    """Computation grows with the ranks, but each message is shorter: the problem is the same."""
+    runs = [
+        replace(each, compute_ns=1000.0, messages=10.0, bytes_sent=8000.0 / each.nranks, shared_cores="")
+        for each in STRONG
+    ]
+    kind = scaling_of(runs, [times(n) for n in (4, 8, 16)]).kind
+    assert kind.name == ""
+    assert ", but messages of the largest run have 25 % of the size" in kind.reason
 
 
 def counted(each: ScalingRun) -> ScalingRun:
@@ -115,7 +133,7 @@ def test_run_time_on_more_ranks() -> None:
         assert each.low <= true_ns <= (each.high or 0)
         assert each.interval in each.text
     assert [each.value for each in computation.predicted[:2]] == pytest.approx([25, 12.5], rel=0.01)
-    assert scaling.sentences[1].startswith("On 64 and 128 ranks the run time would be ")
+    assert scaling.sentences[1].startswith("Predicted run time on 64 and 128 ranks: ")
     three = {row.name: row for row in scaling_of(runs[:3], [times(n) for n in (4, 8, 16)]).totals}
     first = three["messages sent"].predicted[0]
     assert first.low == pytest.approx(10 * (4 + 12 * 1.5))  # by the logarithm of 8 over that of 4

@@ -128,7 +128,7 @@ def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.Capture
     words = ["report", str(path), "--platform", "cluster", "--json"]
     assert main(words) == 0
     (page,) = json.loads(capsys.readouterr().out)["traces"]
-    assert page["timeline"]["simulated"]
+    assert page["timeline"]["simulated_note"]
     assert main(["simulate", str(path), "--platform", "cluster", "--by", "rank", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     lines = page["timeline"]["lines"]
@@ -163,15 +163,15 @@ def chain_of_ranks(steps: int) -> list[list[Timed]]:
 def test_rows_on_shared_cores_are_those_of_the_run_without_a_network(
     steps: int, is_simulated: bool, tmp_path: Path
 ) -> None:
-    """As many calls as the page draws: then each message goes forward, and ranks take turns."""
+    """If all calls fit: then every message goes forward, and ranks take turns."""
     shared = {"ranks-per-host": "4", "cores-per-host": "2"}
     trace_of(path := tmp_path / "a.st", chain_of_ranks(steps), meta=shared)
-    found = gather(load(path), "a", options=with_ideal_run(PageOptions(), load(path))).timeline
-    assert [line.simulated for line in found.lines] == [is_simulated] * 4
-    assert found.simulated == (timeline.IDEAL if is_simulated else "")
+    drawn = gather(load(path), "a", options=with_ideal_run(PageOptions(), load(path))).timeline
+    assert [line.simulated for line in drawn.lines] == [is_simulated] * 4
+    assert drawn.simulated_note == (timeline.IDEAL_NOTE if is_simulated else "")
     if is_simulated:
-        bars = [line.bars() for line in found.lines]
-        drawn_arrows = arrows(found.lines, bars)
+        bars = [line.bars() for line in drawn.lines]
+        drawn_arrows = arrows(drawn.lines, bars)
         assert len(drawn_arrows) == 3 * steps
         for arrow in drawn_arrows:
             assert arrow.send.start_ns <= arrow.receive.start_ns + arrow.receive.length_ns
@@ -323,7 +323,7 @@ def test_chosen_ranks() -> None:
     assert alike[0] == 1
     assert sorted(alike.values()) == [1] * 4 + [side - 2] * 4 + [(side - 2) ** 2] * 8
     assert chosen.text == (
-        "The ranks are 524,800, in the middle of the grid and the nearest partners, one rank of each other "
+        "Shown: rank 524,800 (middle of the grid), its nearest partners, one rank of each other "
         "class of ranks with equal calls."
     )
     assert choose_ranks(ring(4), [], find_grid(ring(4), [])[0], partial(times_of, ring(4))) == ChosenRanks(

@@ -84,7 +84,7 @@ def computation_of_nodes(trace: Trace) -> Iterator[tuple[Event, dict[SiteCall, C
     unit = trace.stats[at].resolution
     for leaf in trace.leaves():
         before = dict[SiteCall, ComputedTime]()
-        for pred, histogram in leaf.histograms(at):
+        for pred, histogram in leaf.histograms_by_pred(at):
             if histogram.total:
                 first = _before(trace, pred)
                 total_ns, count = before.get(first, (0.0, 0))

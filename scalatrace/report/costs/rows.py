@@ -75,20 +75,20 @@ class CostRow:
 
     def add_time(self, event: Event, comm: int | None, compute: int | None, units: list[float]) -> None:
         """Add an event node's histograms."""
-        inside = []
-        for _, h in event.histograms(comm):
-            unit = units[comm or 0]
+        inside, unit = [], units[comm] if comm is not None else 0.0
+        for _, h in event.histograms_by_pred(comm):
             inside.append(h)
             self.durations_ns.append(h.scaled(unit))
             self.comm_ns = (self.comm_ns or 0.0) + h.total * unit
             self.timed += h.count
             self.max_ns = max(self.max_ns or 0.0, h.max * unit)
-        for _, h in event.histograms(compute):
-            self.compute_ns = (self.compute_ns or 0.0) + h.total * units[compute or 0]
-        if inside and comm is not None:
+        compute_unit = units[compute] if compute is not None else 0.0
+        for _, h in event.histograms_by_pred(compute):
+            self.compute_ns = (self.compute_ns or 0.0) + h.total * compute_unit
+        if inside:
             shortest = min(h.min for h in inside)
             beyond = sum(max(0.0, h.total - h.count * shortest) for h in inside)
-            self.beyond_ns = (self.beyond_ns or 0.0) + beyond * units[comm]
+            self.beyond_ns = (self.beyond_ns or 0.0) + beyond * unit
 
     def add_traffic(self, ncalls: int, sent: int | None, received: int | None) -> None:
         """Add calls and the bytes they move; None: not known."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scalatrace.report.costs.rows import short_site_text
@@ -17,6 +17,7 @@ from scalatrace.report.style import (
     number,
     percent,
     ratio_text,
+    share_interval,
 )
 from scalatrace.report.tables import TableColumn
 from scalatrace.trace.model.callsite import short_frame, split_frame
@@ -37,13 +38,22 @@ def _without_function(frame: str) -> str:
     return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
 
 
+def _advice_share(advice: Mapping[str, Any]) -> str:
+    """Return the share of an entry of advice: a number, an interval or a bound."""
+    low_share, share = advice["low_share"], advice["share"]
+    text = share_interval(share if low_share is None else low_share, share)
+    return f"at most {text}" if advice["is_bound"] else text
+
+
 FILTERS: dict[str, Callable[..., str]] = {
+    "advice_share": _advice_share,
     "cell": _cell,
     "duration": _or_dash(duration),
     "grade": grade,
     "interval": lambda interval: " to ".join(interval_ends(interval["low_ns"], interval["high_ns"])),
     "coarse_duration": _or_dash(coarse_duration),
     "coarse_percent": _or_dash(coarse_percent),
+    "mean_count": _or_dash(lambda count: number(round(count)) if count >= 10 else f"{count:.2g}"),
     "nbytes": _or_dash(nbytes),
     "number": _or_dash(number),
     "percent": _or_dash(percent),

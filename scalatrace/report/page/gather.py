@@ -136,23 +136,24 @@ def gather(
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     _add_partners(trace, tree, numbers)
     sizes = sizes_of(messages, budget.exact)
-    chosen = (
-        ChosenRanks(tuple(options.ranks))
-        if options.ranks
-        else choose_ranks(trace, messages, grid, lambda: times)
-    )
     repeats = repeats_by_source(sources)
     computing = computing_of(trace, numbers, repeats)
     causes = causes_of(trace, options.ideal, summary, times.by_rank, repeats)
+    awaited = [] if causes is None else [late.rank for late in causes.late]
+    chosen = (
+        ChosenRanks(tuple(options.ranks))
+        if options.ranks
+        else choose_ranks(trace, messages, grid, lambda: times, awaited)
+    )
     late_ns = {} if causes is None else {start.rank: start.late_ns for start in causes.starts}
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
-    result = small if small is not None and small.share >= MIN_RESULT else None
+    headline_messages = small if small is not None and small.share >= MIN_RESULT else None
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
     # The run on a network that takes no time has neither late starts nor a time for messages.
-    is_ideal = bool(
-        summary.shared_cores and not late_ns and result is None and options.simulate_lines is None
+    draws_ideal_run = bool(
+        summary.shared_cores and not late_ns and headline_messages is None and options.simulate_lines is None
     )
-    simulate_lines = options.ideal_lines if is_ideal else options.simulate_lines
+    simulate_lines = options.ideal_lines if draws_ideal_run else options.simulate_lines
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
@@ -161,7 +162,7 @@ def gather(
         basis,
         advice,
         causes,
-        result,
+        headline_messages,
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,
@@ -170,7 +171,7 @@ def gather(
         layout,
         sizes,
         deltas_of(trace),
-        time_line(trace, chosen, options.window, simulate_lines, late_ns, is_ideal),
+        time_line(trace, chosen, options.window, simulate_lines, late_ns, draws_ideal_run),
         provenance_of(trace, numbers, options.model),
         prediction,
         tuple(notes),

@@ -96,9 +96,10 @@ def deltas_of(trace: Trace, limit: int = MAX_SITES) -> tuple[Deltas, ...]:
 
 def _histograms(trace: Trace, leaf: Event) -> Iterator[tuple[str, Histogram]]:
     for name in (COMPUTE, COMM):
-        index = trace.stat_index.get(name)
-        for _, histogram in leaf.histograms(index):
-            yield name, histogram.scaled(trace.stats[index or 0].resolution)
+        if (index := trace.stat_index.get(name)) is None:
+            continue
+        for _, histogram in leaf.histograms_by_pred(index):
+            yield name, histogram.scaled(trace.stats[index].resolution)
 
 
 class _Collected:

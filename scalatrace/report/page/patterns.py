@@ -1,8 +1,8 @@
 """Name the communication pattern of each loop from the pairs of ranks that exchange messages.
 
 Rules look at distances modulo the number of ranks, places in the grid, and degrees. The first that holds
-counts. Where collective calls send more bytes than messages have, the pattern is theirs. A communicator whose
-messages hold few of the bytes does not count, such as that of a library's own collectives:
+counts. Where collective calls send more bytes than messages have, the pattern is theirs. Communicators with
+few bytes beside another one are ignored, such as that of a library's own collectives:
 
     star         all messages from or to one rank
     ring         one distance, round all ranks
@@ -24,6 +24,7 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.page.grid import hub_of, pairs
+from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model import nodes
 from scalatrace.trace.model.nodes import Event, Param
@@ -42,8 +43,8 @@ ALL_PAIRS_SHARE = 0.9
 REGULAR_SHARE = 0.6
 """Pairs over ranks times distances: borders of a grid have fewer."""
 
-MAX_SIDE_SHARE = 0.05
-"""Bytes of the messages of a communicator that does not count."""
+MIN_BYTE_SHARE = 0.05
+"""Bytes of a communicator's messages over those of the communicator with most, below which it is ignored."""
 
 MAX_TREE_DEPTH = 2
 """Depth of a tree over the logarithm of the number of its ranks."""
@@ -131,13 +132,15 @@ def _pattern(
     nbytes = round(sum(len(flow.senders) * flow.count * flow.nbytes for flow in messages))
     amounts = total, nbytes, tuple(by_collective), sum(by_collective.values())
     if total and nbytes >= amounts[3]:
-        events = _without_side_communicators(trace, events, sent)
+        events = _on_main_communicators(trace, events, sent)
         ops = [trace.ops[event.op].name for event in events]
         messages = [flow for event in events for flow in sent.get(id(event), ())]
         senders, receivers = pairs(messages, MAX_PAIRS)
         complete = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), complete)
         vectors = _drawn_vectors(senders, receivers, grid)
+        if ignored := total - round(sum(flow.npairs * flow.count for flow in messages)):
+            detail += f"; without {number(ignored)} messages on other communicators"
         return LoopPattern(kind, detail, dims, *amounts, vectors=vectors, sides=grid.dims)
     if not by_collective:
         return None
@@ -148,19 +151,23 @@ def _pattern(
     return LoopPattern("tree", detail, 0, *amounts)
 
 
-def _without_side_communicators(
+def _on_main_communicators(
     trace: Trace, events: Sequence[Event], sent: Mapping[int, Sequence[Messages]]
 ) -> list[Event]:
-    """Leave out the calls on communicators whose messages have few bytes."""
+    """Return the calls without a communicator, and those on communicators that are not ignored."""
     nbytes: dict[Param | None, float] = {}
     for event in events:
         if flows := sent.get(id(event)):
             comm = _communicator(trace, event)
             total = sum(flow.npairs * flow.count * flow.nbytes for flow in flows)
             nbytes[comm] = nbytes.get(comm, 0) + total
-    limit = MAX_SIDE_SHARE * sum(nbytes.values())
-    side = {comm for comm, share in nbytes.items() if share < limit}
-    return [event for event in events if _communicator(trace, event) not in side]
+    least = MIN_BYTE_SHARE * max(nbytes.values())
+    ignored = {comm for comm, total in nbytes.items() if total < least}
+    return [
+        event
+        for event in events
+        if (comm := _communicator(trace, event)) not in ignored or (comm is None and not sent.get(id(event)))
+    ]
 
 
 def _communicator(trace: Trace, event: Event) -> Param | None:

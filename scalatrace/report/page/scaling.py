@@ -65,6 +65,9 @@ EFFICIENCIES = (
 """Lines of the table of efficiencies: depth, column of `efficiency_rows`, text. Each is the product of those
 below it that are one level deeper."""
 
+MAX_INTERVAL_RATIO = 10
+"""Upper over lower end of an interval from which on a time is not said to be predicted."""
+
 MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
 
@@ -146,7 +149,8 @@ def scaling_page(scaling: Scaling) -> str:
     """Return the page."""
     data = {"efficiencies": scaling.efficiencies, "growth": [asdict(row) for row in scaling.growth[:8]],
             "ranks": [run.nranks for run in scaling.runs], "weak": scaling.kind.name == "weak"}  # fmt: skip
-    values = {"s": scaling, "efficiencies": EFFICIENCIES, "grade": grade}
+    known = [line for line in EFFICIENCIES if any(row[line[1]] is not None for row in scaling.efficiencies)]
+    values = {"s": scaling, "efficiencies": known, "all_efficiencies": len(EFFICIENCIES), "grade": grade}
     return rendered("scaling.html", SCRIPTS, data, {**values, "speedup_name": speedup_name(scaling.kind)})
 
 
@@ -172,7 +176,8 @@ def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None
         return text
     name = losses[0]
     before, now = (coarse_percent(rows[i][name] or 0.0) for i in (0, -1))
-    return f"{text} Most is lost by {NAMES[name]}: {before} before, {now} now."
+    fallen = f"{NAMES[name][0].upper()}{NAMES[name][1:]} falls most: {before} on {number(first.nranks)} ranks"
+    return f"{text} {fallen}, {now} on {number(last.nranks)}."
 
 
 def _losses(rows: Sequence[Mapping[str, float | None]]) -> list[str]:
@@ -189,18 +194,18 @@ def _beyond(growth: Sequence[GrowingTime]) -> list[str]:
     if not fitted:
         return []
     row, far = fitted[0], fitted[0].predicted[-1]
+    if far.vague and (far.high_ns is None or far.high_ns > MAX_INTERVAL_RATIO * far.low_ns):
+        return [f"What takes most time on {number(far.nranks)} ranks cannot be predicted from these runs."]
     place = f"the computation before {row.op}" if row.kind == COMPUTATION else row.op
     site = f" {short_frame(row.site)}" if row.site else ""
     if not far.vague:
         time = coarse_duration(far.ns)
-    elif far.high_ns is None:
-        time = f"{coarse_duration(far.low_ns)} or more"
     else:
-        time = f"{coarse_duration(far.low_ns)} to {coarse_duration(far.high_ns)}"
+        time = f"{coarse_duration(far.low_ns)} to {coarse_duration(far.high_ns or far.low_ns)}"
     rivals = [other.predicted[-1].high_ns for other in fitted[1:]]
     certain = all(high is not None and high < far.low_ns for high in rivals)
     takes = f"{'would' if certain else 'may'} take most: {time} of a rank"
-    share = f"{coarse_percent(far.share)} of all predicted time"
+    share = f"{coarse_percent(far.share)} of the predicted times of all calls and computations"
     return [f"On {number(far.nranks)} ranks, {place}{site} {takes}, {share}."]
 
 

@@ -124,7 +124,7 @@ def describe_prediction(runs: Sequence[ScalingRun], rows: Sequence[RankTotal]) -
     ranks = _listed([number(each.nranks) for each in _select_named(next(iter(by_name.values())))])
     known = {name for name, row in by_name.items() if all(each.is_known for each in _select_named(row))}
     if "run time" in known:
-        return f"On {ranks} ranks the run time would be {_values(by_name['run time'])}."
+        return f"Predicted run time on {ranks} ranks: {_values(by_name['run time'])}."
     reason = "not known: the runs set no limit" if "run time" in by_name else _explain_missing_law(runs)
     work = [f"{verb} {_values(by_name[name])}{noun}" for name, verb, noun in WORK if name in known]
     if not work:

@@ -197,18 +197,26 @@ class ScalingKind:
     reason: str
 
 
+MAX_WEAK_SIZE_EXPONENT = 0.1
+"""Exponent of the number of ranks with which messages grow or shrink in weak scaling, at most."""
+
+
 def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
-    """Judge by the computation of all ranks; where ranks shared cores, by the sizes of messages."""
+    """Judge by the computation of all ranks and the sizes of messages; on shared cores, by these alone."""
     first, last = runs[0], runs[-1]
-    shared = any(run.shared_cores for run in runs)
     growth = log(last.nranks / first.nranks)
-    if not shared and first.compute_ns and last.compute_ns:
-        power = log(last.compute_ns * last.nranks / (first.compute_ns * first.nranks)) / growth
-        name = "strong" if power < MAX_STRONG_EXPONENT else "weak" if power > MIN_WEAK_EXPONENT else ""
-        return ScalingKind(name, f"the computation of all ranks grows as P^{coarse(power):g}")
+    by_messages = by_computation = None
     if first.message_bytes and last.message_bytes:
         power = log(last.message_bytes / first.message_bytes) / growth
-        name = "weak" if abs(power) < 0.1 else "strong" if power < 0 else ""
+        name = "weak" if abs(power) < MAX_WEAK_SIZE_EXPONENT else "strong" if power < 0 else ""
         change = coarse_percent(last.message_bytes / first.message_bytes)
-        return ScalingKind(name, f"messages of the largest run have {change} of the size in the smallest")
-    return ScalingKind("", "neither computation nor messages say so")
+        by_messages = ScalingKind(
+            name, f"messages of the largest run have {change} of the size in the smallest"
+        )
+    if not any(run.shared_cores for run in runs) and first.compute_ns and last.compute_ns:
+        power = log(last.compute_ns * last.nranks / (first.compute_ns * first.nranks)) / growth
+        name = "strong" if power < MAX_STRONG_EXPONENT else "weak" if power > MIN_WEAK_EXPONENT else ""
+        by_computation = ScalingKind(name, f"the computation of all ranks grows as P^{coarse(power):g}")
+    if by_computation and by_messages and {by_computation.name, by_messages.name} == {"weak", "strong"}:
+        return ScalingKind("", f"{by_computation.reason}, but {by_messages.reason}")
+    return by_computation or by_messages or ScalingKind("", "neither computation nor messages say so")

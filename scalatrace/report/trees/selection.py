@@ -120,7 +120,7 @@ class NodeChoice:
 
 def _time(event: Event, index: int, unit: float) -> float:
     """The sum of a statistic of an event on all ranks, in nanoseconds."""
-    return sum(histogram.total * unit for _, histogram in event.histograms(index))
+    return sum(histogram.total * unit for _, histogram in event.histograms_by_pred(index))
 
 
 def _count(node: Node) -> int:

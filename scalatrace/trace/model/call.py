@@ -12,7 +12,7 @@ from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.callsite import Stack, call_site
-from scalatrace.trace.model.nodes import Event, Param, Peer
+from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Communicator, Kind, Op
 from scalatrace.trace.model.trace_tables import TraceTables
@@ -30,13 +30,13 @@ class CompiledEvent:
 
     __slots__ = (
         "comm_at",
-        "histograms",
         "names",
         "node",
         "op",
         "own_pred",
         "rank",
         "rows",
+        "stats_by_pred",
         "thread",
         "trace",
     )
@@ -48,7 +48,7 @@ class CompiledEvent:
         self.comm_at = self.op.position(Kind.COMM)
         self.own_pred = trace.pred_index.get((node.op, node.signature), -1)
         self.rows = _rows(self)
-        self.histograms: dict[int, tuple[Histogram | None, ...]] | None = None
+        self.stats_by_pred: dict[int, PredStats] | None = None
 
     def table(self, n: int) -> Ints:
         """Return the values of the first n calls: [parameters, n]; peers are ranks.
@@ -96,10 +96,10 @@ class CompiledEvent:
 
     def stat(self, pred: int, index: int) -> Histogram | None:
         """Return the histogram of a statistic after a predecessor, in units of the statistic."""
-        if self.histograms is None:
-            self.histograms = {s.pred: s.histograms for s in self.node.stats}
-        histograms = self.histograms.get(pred, ())
-        histogram = histograms[index] if index < len(histograms) else None
+        if self.stats_by_pred is None:
+            self.stats_by_pred = {row.pred: row for row in self.node.stats}
+        row = self.stats_by_pred.get(pred)
+        histogram = None if row is None else row.histogram(index)
         return None if histogram is None else histogram.scaled(self.trace.stats[index].resolution)
 
 

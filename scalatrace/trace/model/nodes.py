@@ -64,9 +64,10 @@ class Event:
     params: tuple[Param, ...] = ()
     stats: tuple[PredStats, ...] = ()
 
-    def histograms(self, stat: int | None) -> list[tuple[int, Histogram]]:
-        """Return the histograms of a statistic with the predecessors that they follow."""
-        return [(each.pred, kept) for each in self.stats if (kept := each.histogram(stat)) is not None]
+    def histograms_by_pred(self, stat: int | None) -> list[tuple[int, Histogram]]:
+        """Return predecessor and histogram of each predecessor after which a statistic was kept."""
+        rows = ((row.pred, row.histogram(stat)) for row in self.stats)
+        return [(pred, histogram) for pred, histogram in rows if histogram is not None]
 
 
 @dataclass(frozen=True, slots=True)

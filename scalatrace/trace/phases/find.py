@@ -250,7 +250,7 @@ def load_between(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
 
 
 def _total(trace: Trace, stat: int) -> float:
-    return sum((kept.total for leaf in trace.leaves() for _, kept in leaf.histograms(stat)), 0.0)
+    return sum((kept.total for leaf in trace.leaves() for _, kept in leaf.histograms_by_pred(stat)), 0.0)
 
 
 def _per_rank(ranks: RankList, taken: RankHistograms) -> Floats:

@@ -44,7 +44,9 @@ class Means:
         self._whole: dict[int, float] = {}
         index, total = trace.stat_index.get(stat), 0.0
         for leaf in trace.leaves() if index is not None else ():
-            histograms = [(pred, histogram) for pred, histogram in leaf.histograms(index) if histogram.count]
+            histograms = [
+                (pred, histogram) for pred, histogram in leaf.histograms_by_pred(index) if histogram.count
+            ]
             for pred, histogram in histograms:
                 self._means[id(leaf), pred] = histogram.total / histogram.count
             if histograms:

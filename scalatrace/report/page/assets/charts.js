@@ -103,7 +103,7 @@ function shareBar(place, title, parts, all = 0) {
 
 function rankView(place, trace) {
   const bins = trace.ranks;
-  if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
+  if (!bins.length) return; // the notes say why
   const most = Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
   const width = chartWidth(900), height = 220, ticks = roundTicks(0, most), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;

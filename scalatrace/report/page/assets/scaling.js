@@ -8,10 +8,10 @@ function speedupView(place, data) {
   place.append(h("div", { class: "charts" },
     lineChart({ title: data.weak ? "Scaled speed-up" : "Speed-up", logX: true, zero: true, nameX: "ranks", nameY: `over ${base} ranks`, shownX: shownRanks, shownY: (value) => value.toPrecision(3),
       series: [{ name, fill: "accent", points: line("speedup", (row) => `${name} ${row.speedup.toPrecision(3)}`) }, { name: "perfect", fill: "dim", points: rows.map((row) => [row.ranks, row.ranks / base, `${shownRanks(row.ranks)} ranks\nperfect: ${(row.ranks / base).toPrecision(3)}`]) }] }),
-    lineChart({ title: "Run time", logX: true, zero: true, nameX: "ranks", nameY: "run time", shownX: shownRanks, shownY: duration, series: [{ name: "run time", fill: "accent", points: line("run_time_ns", (row) => `run time ${coarseDuration(row.run_time_ns)}`) }] })));
+    lineChart({ title: "Run time", logX: true, zero: true, nameX: "ranks", nameY: "", shownX: shownRanks, shownY: duration, series: [{ name: "run time", fill: "accent", points: line("run_time_ns", (row) => `run time ${coarseDuration(row.run_time_ns)}`) }] })));
 }
 
-const POP_LINES = [["parallel_efficiency", "accent"], ["load_balance", "compute"], ["serialisation", "completion"], ["transfer", "recv"], ["computation_scalability", "send"]];
+const POP_LINES = [["parallel_efficiency", "accent"], ["load_balance", "compute"], ["serialisation", "completion"], ["transfer", "collective"], ["computation_scalability", "send"]];
 
 function popView(place, data) {
   const series = POP_LINES.map(([key, fillName]) => ({ name: key.replace("_", " "), fill: fillName,

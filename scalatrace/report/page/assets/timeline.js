@@ -27,22 +27,22 @@ class TimeLineView {
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a call, or focus the drawing and use the arrow keys.");
     const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
     this.runTime = trace.runTime || 0;
-    const isReconstructed = this.lines.some((line) => !line.simulated);
+    const isReconstructed = this.data.timed && this.lines.some((line) => !line.simulated);
     const hasMessages = this.lines.some((line) => sumCalls(line.items, (bar) => bar[SENT][0] >= 0 ? 1 : 0));
-    const dashed = hasMessages ? h("p", { class: "dim" }, `Arrows are messages. ${isReconstructed ? "A dashed arrow goes back in time, since times are means. " : ""}An arrow to or from a rank without a row ends at the edge of the other rank’s row.`) : "";
+    const messageNote = hasMessages ? h("p", { class: "dim" }, `Arrows are messages. ${isReconstructed ? "A dashed arrow goes back in time, since times are means. " : ""}An arrow to or from a rank without a row ends at the edge of the other rank’s row.`) : "";
     place.append(
+      isReconstructed ? h("p", { class: "help" }, "Reconstructed from mean times: a trace has no time stamps. The order of calls of a rank is exact; times, and the order between ranks, are not.") : "",
+      this.data.simulated_note ? h("p", { class: "help" }, this.data.simulated_note) : "",
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
-        h("input", { type: "search", size: example.length + 3, placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
+        h("input", { type: "search", size: Math.ceil(1.2 * example.length) + 3, placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" }), this.found = h("span", { class: "dim", "aria-live": "polite" })),
-      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
-      isReconstructed ? h("p", { class: "dim" }, "Reconstructed from mean times: a trace has no time stamps. The order of calls of a rank is exact; times, and the order between ranks, are not.") : "",
-      this.data.simulated ? h("p", { class: "dim" }, this.data.simulated) : "",
+      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, messageNote,
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       hasLoops ? h("p", { class: "dim" }, "Where iterations are too short to draw, bars show how their time is divided; zoom in to see their calls.") : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal numbers of calls and equal partners." : "") : "",
-      this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
-      this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
+      this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "The calls that fit into the page are shown. Choose a later window with --window.") : "",
+      this.data.timed ? "" : h("p", { class: "note" }, "The trace has no times: all calls have the same length."));
     this.from = this.first;
     this.to = this.last;
     timeLines.push(this);

@@ -83,7 +83,7 @@ class TreeView {
     this.up = new Map();
     this.sites = new Map(); // parent -> sites of its children
     walkTree(this.tree.root, (node, above) => this.up.set(node, above[above.length - 1]));
-    this.search = h("input", { type: "search", size: searchExample(this.tree).length + 3, placeholder: searchExample(this.tree), "aria-label": "Search the program" });
+    this.search = h("input", { type: "search", size: Math.ceil(1.2 * searchExample(this.tree).length) + 3, placeholder: searchExample(this.tree), "aria-label": "Search the program" });
     this.found = h("span", { class: "dim", "aria-live": "polite" });
     this.search.addEventListener("input", () => this.find(this.search.value.trim()));
     this.cheap = h("button", { type: "button", hidden: true, onclick: () => { this.brief(!this.list.classList.contains("brief")); this.briefAgain = false; } });
@@ -203,7 +203,7 @@ class TreeView {
     walkTree(this.tree.root, (node) => { if (this.isCheap(node)) count += 1; });
     this.list.classList.toggle("brief", hide && count > 0);
     this.cheap.hidden = !count || !this.tree.timed;
-    this.cheap.textContent = `${hide ? "Show" : "Hide"} ${number(count)} rows below ${percent(CHEAP, 1)} of the time`;
+    this.cheap.textContent = `${hide ? "Show" : "Hide"} ${count === 1 ? "1 row" : `${number(count)} rows`} below ${percent(CHEAP, 1)} of the time`;
   }
 
   collapse() {

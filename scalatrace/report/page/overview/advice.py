@@ -20,7 +20,13 @@ from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.page.overview.waits import TimeBasis, waiting
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.style import coarse, coarse_duration, duration, number
+from scalatrace.report.style import (
+    coarse,
+    coarse_duration,
+    duration,
+    duration_range,
+    number,
+)
 from scalatrace.trace.query.requests import POLLING
 
 __all__ = ["Advice", "advice_of"]
@@ -49,6 +55,8 @@ class Advice:
         kind: "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
             "computation", "serialisation", "late-start" or "nothing".
         share: of the run time, between 0 and 1.
+        low_share: lower estimate of the share; None: there is one value.
+        is_bound: the share is an upper bound: recorded waiting may have other reasons.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
     """
@@ -59,6 +67,8 @@ class Advice:
     share: float
     numbers: tuple[tuple[str, str], ...]
     node: int = 0
+    low_share: float | None = None
+    is_bound: bool = False
 
 
 def advice_of(
@@ -95,7 +105,7 @@ def advice_of(
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
             entries += _advise_on_waiting(calls, basis, name, kind, prediction, more)
-        entries += _advise_on_computation(computing, basis)
+        entries += _advise_on_computation(computing, basis, late_ranks)
         entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
     entries.sort(key=lambda entry: -entry.share)
@@ -139,7 +149,9 @@ SIMULATED = {
 }
 
 
-def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> Iterator[Advice]:
+def _advise_on_computation(
+    computing: Sequence[Computing], basis: TimeBasis, late_ranks: Sequence[LateRank]
+) -> Iterator[Advice]:
     """Yield the longest computation between two calls, if it is a good part of the time."""
     if not computing:
         return
@@ -147,10 +159,14 @@ def _advise_on_computation(computing: Sequence[Computing], basis: TimeBasis) -> 
     time = most.compute_ns * basis.compute_factor
     if time < MIN_COMPUTING * basis.whole_ns:
         return
-    numbers = (
+    numbers: tuple[tuple[str, str], ...] = (
         ("takes", _per_rank(time, basis)),
         ("possible saving, if twice as fast", f"{duration(time / 2 / basis.nranks)} per rank"),
     )
+    if late := [row.rank for row in late_ranks if row.places and row.places[0].node in most.nodes]:
+        numbers += (
+            ("others wait for it on", f"rank{'s' if len(late) > 1 else ''} {', '.join(map(number, late))}"),
+        )
     if most.after[0][0] == FROM_START[0]:
         text = f"The program computes longest before its first MPI calls: {most.place}."
     else:
@@ -297,7 +313,8 @@ def _advise_on_waiting(
         ),
         *more,
     )
-    yield Advice(name, TITLES[name], text, waits / basis.whole_ns, numbers, most.number)
+    share = waits / basis.whole_ns
+    yield Advice(name, TITLES[name], text, share, numbers, most.number, is_bound=not basis.simulated)
 
 
 def _advise_on_polling(calls: list[TreeNode], basis: TimeBasis) -> Iterator[Advice]:
@@ -348,11 +365,10 @@ def _is_between(row: Computing, small: SmallMessages) -> bool:
 
 def _advise_on_small_messages(small: SmallMessages, basis: TimeBasis) -> Advice:
     """Return the entry of many small messages, which could be fewer."""
-    cost, least = small.cost_ns / basis.nranks, small.least_ns / basis.nranks
-    taken = dict.fromkeys((coarse_duration(least), coarse_duration(cost)))  # one text where they are equal
+    cost, low_cost = small.cost_ns / basis.nranks, small.low_cost_ns / basis.nranks
     numbers = (
         ("possible saving, at most", f"{coarse_duration(cost * (1 - 1 / small.repeats))} per rank"),
-        ("they take", f"{' to '.join(taken)} per rank"),
+        ("they take", f"{duration_range(low_cost, cost)} per rank"),
         ("usual time of one", small.each),
         ("calls of all ranks" if small.is_collective else "messages of all ranks", number(small.total)),
         (
@@ -367,4 +383,5 @@ def _advise_on_small_messages(small: SmallMessages, basis: TimeBasis) -> Advice:
         f"{small.text[0].upper()}{small.text[1:]}. Each costs a latency and the time of the calls, while its "
         f"bytes cost almost nothing. No long computation comes between them. {fewer}"
     )
-    return Advice("small-messages", "Many small messages", text, small.share, numbers, small.node)
+    low_share = min(small.low_cost_ns / basis.whole_ns, small.share)
+    return Advice("small-messages", "Many small messages", text, small.share, numbers, small.node, low_share)

@@ -240,7 +240,8 @@ def _in_turn(serial: SerialPart, nranks: int) -> str:
     """Say that ranks run one after another, how long, and where."""
     return (
         f"Ranks run one after another, which costs up to {coarse_percent(serial.saving)} of the time: there, "
-        f"{coarse(serial.mean_ranks):g} of {number(nranks)} ranks compute at once, mostly {serial.place}; "
+        f"about {coarse(serial.mean_ranks):g} of {number(nranks)} ranks compute at a time, mostly "
+        f"{serial.place}; "
         f"for example ranks {serial.ranks} in turn"
     )
 

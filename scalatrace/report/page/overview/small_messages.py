@@ -10,8 +10,8 @@ Their cost is the time in the calls of the unit without the waiting for computat
 run on a network that takes no time has, and the usual time between these calls. Where the unit is executed
 once, its calls may be those of a whole run: then each must be as quick as messages are.
 
-Where ranks shared cores, that time contains waiting for cores. The usual times of the calls are the least
-cost.
+Where ranks shared cores, that time contains waiting for cores. The cost is then estimated as an interval,
+from the median times of the calls to their mean times.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class SmallMessages:
 
     Attributes:
         share: of the run time, between 0 and 1, that they cost.
-        cost_ns: of all ranks, at most.
-        least_ns: of all ranks, at least; less where the ranks shared cores.
+        cost_ns: of all ranks.
+        low_cost_ns: lower estimate, from median times; equals `cost_ns` unless ranks shared cores.
         repeats: messages to the same partner in an execution of the unit.
         each_ns: usual time of one, of a rank.
         nbytes: mean size.
@@ -84,7 +84,7 @@ class SmallMessages:
 
     share: float
     cost_ns: float
-    least_ns: float
+    low_cost_ns: float
     repeats: float
     each_ns: float
     nbytes: float
@@ -239,12 +239,12 @@ class _SmallMessageSearch:
     def _long_gaps(self, event: Event) -> float:
         """Return how many computations before a call take longer than the latency."""
         resolution = 0.0 if self._compute is None else self._trace.stats[self._compute].resolution
-        bins = (gap_bin for _, gap in event.histograms(self._compute) for gap_bin in gap.drawn_bins)
+        bins = (gap_bin for _, gap in event.histograms_by_pred(self._compute) for gap_bin in gap.drawn_bins)
         return sum(gap_bin.count for gap_bin in bins if gap_bin.mean * resolution > LATENCY_NS)
 
     def _is_short(self, event: Event, executions: int) -> bool:
         """Return whether no computation before a call, but for that before the unit, lasts long."""
-        for _, gap in event.histograms(self._compute):
+        for _, gap in event.histograms_by_pred(self._compute):
             if gap.count > MIN_GAPS_PER_EXECUTION * executions:
                 unit = self._trace.stats[self._compute or 0].resolution
                 if pooled_quantile([gap], 0.5) * unit > LATENCY_NS:
@@ -286,7 +286,7 @@ class _SmallMessageSearch:
         if id(event) not in self._typical:
             medians = []
             for index in (self._comm, self._compute):
-                histograms = [histogram for _, histogram in event.histograms(index)]
+                histograms = [histogram for _, histogram in event.histograms_by_pred(index)]
                 unit = self._trace.stats[index].resolution if index is not None else 0.0
                 medians.append(pooled_quantile(histograms, 0.5) * unit if histograms else 0.0)
             self._typical[id(event)] = medians[0], medians[1]
@@ -328,7 +328,7 @@ class _SmallMessageSearch:
         if self._basis.simulated:
             return between + sum(max(leaf.comm_ns - (leaf.waiting_ns or 0.0), 0.0) for leaf in calls)
         if self._ideal is None or not all(unit.is_repeated for unit in units):
-            return self._least_ns(units)
+            return self._median_cost_ns(units)
         inside, numbers = sum(leaf.comm_ns for leaf in calls), {leaf.number for leaf in calls}
         own = sum(
             cause.waiting_ns for cause in self._ideal.causes if {cause.after, cause.node} <= numbers
@@ -340,7 +340,8 @@ class _SmallMessageSearch:
             waits = sum(waiting.get(rank, 0.0) for rank in {rank for unit in units for rank in unit.ranks})
         return between + max(inside - max(waits - own, 0.0), 0.0)
 
-    def _least_ns(self, units: Sequence[_MessageUnit]) -> float:
+    def _median_cost_ns(self, units: Sequence[_MessageUnit]) -> float:
+        """Return the sum of the usual times in the calls of units, and between them."""
         between = sum(self._usual_gap_ns(unit) for unit in units) * self._basis.compute_factor
         return between + sum(self._usual_call_ns(unit) for unit in units)
 
@@ -354,12 +355,13 @@ class _SmallMessageSearch:
         total = sum(unit.total for unit in units)
         involved = [*units, *quiet]
         share, size = min(costs / self._basis.whole_ns, 1.0), size / max(total, 1.0)
-        least = min(self._least_ns(involved), costs) if self._basis.shared_cores else costs
+        low_costs = min(self._median_cost_ns(involved), costs) if self._basis.contains_core_waits else costs
+        low_share = min(low_costs / self._basis.whole_ns, share)
         text = self._text(largest, size)
         return SmallMessages(
             share,
             costs,
-            least,
+            low_costs,
             largest.repeats(),
             self._each_ns(largest),
             size,
@@ -370,7 +372,7 @@ class _SmallMessageSearch:
             sum(leaf.comm_ns for unit in involved for _, leaf in self._leaves(unit)),
             sum(self._usual_gap_ns(unit) for unit in involved),
             operation(self._trace.ops[largest.most.op].name).category in COLLECTIVES,
-            f"{share_interval(least / self._basis.whole_ns, share)} of the time goes to {text}.",
+            f"{share_interval(low_share, share)} of the time goes to {text}.",
         )
 
     def _text(self, unit: _MessageUnit, size: float) -> str:
@@ -380,7 +382,7 @@ class _SmallMessageSearch:
         sends = self._ranks[id(event)]
         each = unit.total / (len(sends) if unit.is_once else unit.executions * len(sends) / len(unit.ranks))
         count = number(round(each)) if abs(each - round(each)) < 0.01 else f"about {number(round(each))}"
-        noun = "messages" if id(event) in self._sent else f"{op} calls"
+        noun = "small messages" if id(event) in self._sent else f"small {op} calls"
         if len(sends) == 1 and self._trace.nprocs > 1:
             by = f"from rank {number(sends.first)}" + ("" if unit.is_once else " in each iteration")
         else:

@@ -43,14 +43,14 @@ class TimeBasis:
         whole_ns: the run time of each rank, summed: parts of it are parts of the run time. 0: no times.
         nranks: number of ranks.
         compute_factor: computation by this basis over the recorded one.
-        shared_cores: these are measured times, which contain waiting for cores.
+        contains_core_waits: these are measured times of ranks that shared cores.
     """
 
     simulated: bool
     whole_ns: float
     nranks: int
     compute_factor: float = 1.0
-    shared_cores: bool = False
+    contains_core_waits: bool = False
 
     def waiting_ns(self, leaf: TreeNode) -> float:
         """Return the time of a call's executions that is waiting: simulated, or at most so much."""
@@ -64,8 +64,8 @@ def basis_of(summary: PageSummary, nranks: int, prediction: PagePrediction | Non
         simulated = sum(times["compute_ns"] for times in prediction.nodes.values())
         return TimeBasis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
     if summary.efficiency is not None and summary.run_time_ns:
-        return TimeBasis(False, summary.run_time_ns * nranks, nranks, shared_cores=shared)
-    return TimeBasis(False, (summary.comm_ns or 0.0) + computed, nranks, shared_cores=shared)
+        return TimeBasis(False, summary.run_time_ns * nranks, nranks, contains_core_waits=shared)
+    return TimeBasis(False, (summary.comm_ns or 0.0) + computed, nranks, contains_core_waits=shared)
 
 
 def waiting(calls: Iterable[TreeNode], kind: AwaitedPartner | None = None) -> list[TreeNode]:

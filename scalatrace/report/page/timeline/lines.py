@@ -24,13 +24,13 @@ from typing import NamedTuple
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
 from scalatrace.report.costs.durations import CallTimes, Durations, Line, SimulatedDurations
-from scalatrace.report.page.timeline.ranks import ChosenRanks
+from scalatrace.report.page.timeline.ranks import DEFAULT_RANKS, ChosenRanks
 from scalatrace.report.page.timeline.rows import TimeLine, TimelinePlace, TimelineRow, TimelineWindow
 from scalatrace.report.page.timeline.walk import RowLimits, RowWalk, SharedTables, match_any_source
 from scalatrace.trace.model.callsite import call_site
 from scalatrace.trace.model.nodes import Event, events, thread_of
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions_of, runs
+from scalatrace.trace.query.counting import executions_of, least_and_most, runs
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import thread_count
 
@@ -43,12 +43,12 @@ THREADS = (
     "channels that several threads use are not drawn."
 )
 
-PREDICTED = (
+PREDICTED_NOTE = (
     "Simulated rows are those of the run in the section Prediction: each call has its own time. Gaps are "
     "computation, long calls wait for others."
 )
 
-IDEAL = (
+IDEAL_NOTE = (
     "Simulated with the recorded computation, a core for each rank and messages that take no time: gaps are "
     "computation, and the length of a call is its waiting for other ranks. Recorded calls contain waiting "
     "for cores."
@@ -75,7 +75,7 @@ def time_line(
     window: TimelineWindow,
     simulate_lines: SimulateLines | None = None,
     late_ns: Mapping[int, float] = NO_DELAYS,
-    ideal: bool = False,
+    is_ideal: bool = False,
 ) -> TimeLine:
     """Reconstruct the calls of some ranks in a window, without the times of start-up and shut-down.
 
@@ -86,8 +86,8 @@ def time_line(
         simulate_lines: gives the times of lines in a simulated run, whose rows then stand below the others,
             or alone where the trace has no times; None: there is no such run.
         late_ns: how much later than the others ranks begin, which start-up leaves out.
-        ideal: the simulated run is that on a network that takes no time, whose rows stand alone if all calls
-            fit into the page.
+        is_ideal: the simulated run is that on a network that takes no time, whose rows stand alone if all
+            calls fit into the page.
 
     Raises:
         UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
@@ -101,10 +101,10 @@ def time_line(
         return TimeLine((), (), True, chosen.text, note=OVERLAPPING)
     recorded = Durations(trace)
     rows = [(rank, thread) for rank in chosen.ranks for thread in _threads(trace, rank)]
-    if ideal and any(trace.nevents(rank) > MAX_BARS // max(1, len(rows)) for rank in chosen.ranks):
-        simulate_lines = None
+    if is_ideal and least_and_most(trace)[1] > MAX_BARS // min(trace.nprocs, DEFAULT_RANKS):
+        simulate_lines = None  # also where fewer ranks are asked for: their times are those of the whole page
     simulated = None if simulate_lines is None else simulate_lines(rows, MAX_WALKED)
-    is_recorded_drawn = simulated is None or (recorded.timed and not ideal)
+    is_recorded_drawn = simulated is None or (recorded.timed and not is_ideal)
     kinds: list[Durations] = [recorded] if is_recorded_drawn else []
     kinds += [] if simulated is None else [SimulatedDurations(simulated)]
     share = max(1, len(rows) * len(kinds))
@@ -141,7 +141,7 @@ def time_line(
         tuple(lines),
         kinds[0].timed,
         chosen.text,
-        "" if simulated is None else IDEAL if ideal else PREDICTED,
+        "" if simulated is None else IDEAL_NOTE if is_ideal else PREDICTED_NOTE,
         threads=THREADS if trace.has_streams else "",
         window=_shown_first(window, lines),
         iteration_ns=main.iteration_ns,
@@ -170,8 +170,10 @@ class _MainLoop(NamedTuple):
 
 
 def _main_loop(trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, int]) -> _MainLoop:
-    """Return the main loop of a row, as far as it has one."""
+    """Return the main loop of a row, as far as it has one, with the row's share of its recorded time."""
     calls = {id(event): n for event, n in executions_of(trace, line.rank)}
+    recorded_ns = sum(calls.get(id(leaf), 0) * _mean_ns(trace, leaf) for leaf in trace.leaves())
+    scale = line.end_ns / recorded_ns if line.simulated and recorded_ns else 1.0
     main, longest_ns = _MainLoop(), 0.0
     waiting = list(trace.stream(line.thread))
     while waiting:
@@ -186,7 +188,7 @@ def _main_loop(trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, i
         ns = sum(calls[id(leaf)] * _mean_ns(trace, leaf) for leaf in own)
         if ns > longest_ns:
             ends = [places.get(_place(trace, leaf), -1) for leaf in (own[0], own[-1])]
-            longest_ns, main = ns, _MainLoop(ns / times, tuple(ends) if min(ends) >= 0 else ())
+            longest_ns, main = ns, _MainLoop(scale * ns / times, tuple(ends) if min(ends) >= 0 else ())
     return main
 
 
@@ -196,7 +198,7 @@ def _mean_ns(trace: Trace, leaf: Event) -> float:
     for name in (COMPUTE, COMM):
         if (at := trace.stat_index.get(name)) is None:
             continue
-        histograms = [histogram for _, histogram in leaf.histograms(at)]
+        histograms = [histogram for _, histogram in leaf.histograms_by_pred(at)]
         count = sum(histogram.count for histogram in histograms)
         total = sum(histogram.total for histogram in histograms)
         mean_ns += total / count * trace.stats[at].resolution if count else 0.0

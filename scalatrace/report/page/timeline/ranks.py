@@ -23,6 +23,9 @@ DEFAULT_RANKS = 16
 MAX_NEIGHBOURS = 8
 """Ranks of the neighbourhood, whose messages are drawn."""
 
+MAX_AWAITED = 2
+"""Ranks that others wait for, which have rows."""
+
 
 @dataclass(frozen=True)
 class ChosenRanks:
@@ -39,43 +42,50 @@ class ChosenRanks:
 
 
 def choose_ranks(
-    trace: Trace, messages: Sequence[Messages], grid: Grid, times: Callable[[], TraceTimes]
+    trace: Trace,
+    messages: Sequence[Messages],
+    grid: Grid,
+    times: Callable[[], TraceTimes],
+    awaited: Sequence[int] = (),
 ) -> ChosenRanks:
     """Choose up to DEFAULT_RANKS ranks: all, or some that stand for the others.
 
     Args:
         times: gives those of the trace; asked only where ranks are left out.
+        awaited: ranks that others wait for most.
     """
     if len(trace.ranks) <= DEFAULT_RANKS:
         return ChosenRanks(tuple(trace.ranks))
     middle = grid.rank([side // 2 for side in grid.dims])
     chosen = _neighbourhood(trace, messages, middle if middle in trace.ranks else trace.ranks.first)
-    text = f"The ranks are {number(chosen[0])}{', in the middle of the grid' if chosen[0] == middle else ''}"
-    text += " and the nearest partners" if len(chosen) > 1 else ""
+    text = f"Shown: rank {number(chosen[0])}{' (middle of the grid)' if chosen[0] == middle else ''}"
+    text += ", its nearest partners" if len(chosen) > 1 else ""
     by_rank = times().by_rank
-    ends = [] if by_rank is None else _ends(by_rank, chosen)
+    awaited = [rank for rank in awaited[:MAX_AWAITED] if rank not in chosen]
+    ends = [] if by_rank is None else _ends(by_rank, [*chosen, *awaited])
     numbers = _numbers(trace)
     if numbers is not None:
         names, counts = np.unique(numbers[numbers >= 0], return_counts=True)
-        is_missing = ~np.isin(names, numbers[[*chosen, *ends]])
+        is_missing = ~np.isin(names, numbers[[*chosen, *awaited, *ends]])
         missing = names[is_missing][np.argsort(-counts[is_missing], kind="stable")]
-        room = DEFAULT_RANKS - len(chosen) - len(ends)
+        room = DEFAULT_RANKS - len(chosen) - len(awaited) - len(ends)
         for name in missing[:room].tolist():
             members = np.flatnonzero(numbers == name)
             chosen.append(int(members[len(members) // 2]))
         if 0 < len(missing) <= room:
             text += ", one rank of each other class of ranks with equal calls"
         elif len(missing):
-            text += f", one rank of each of {room} of {len(missing)} other classes of ranks with equal calls"
-    chosen += ends
-    text += ", and those that compute most and least" if ends else ""
+            text += f", one rank of {room} of the {len(missing)} other classes of ranks with equal calls"
+    chosen += [*awaited, *ends]
+    text += ", the ranks that others wait for most" if awaited else ""
+    text += ", those that compute most and least" if ends else ""
     filled = len(chosen) < MAX_NEIGHBOURS
     remaining = (rank for rank in trace.ranks if rank not in chosen)
     while len(chosen) < MAX_NEIGHBOURS:
         chosen.append(next(remaining))
     chosen.sort()
     alike = () if numbers is None else tuple(int((numbers == numbers[rank]).sum()) for rank in chosen)
-    return ChosenRanks(tuple(chosen), alike, f"{text}{', and the first ranks' if filled else ''}.")
+    return ChosenRanks(tuple(chosen), alike, f"{text}{', the first ranks' if filled else ''}.")
 
 
 def _neighbourhood(trace: Trace, messages: Sequence[Messages], middle: int) -> list[int]:

@@ -118,7 +118,7 @@ class TimeLine:
     """The lines of some ranks.
 
     Attributes:
-        simulated: what the rows of a simulated run are; "": there are none.
+        simulated_note: on the rows of a simulated run; "": there are none.
         note: why there are no calls; "": there are.
         timed: False: the trace has no times, so each call has the same length.
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
@@ -132,7 +132,7 @@ class TimeLine:
     lines: tuple[TimelineRow, ...]
     timed: bool
     chosen: str = ""
-    simulated: str = ""
+    simulated_note: str = ""
     note: str = ""
     threads: str = ""
     window: tuple[float, ...] = ()
