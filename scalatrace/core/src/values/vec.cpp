@@ -721,10 +721,9 @@ void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
         for (uint64_t i = 0; i < n_; ++i) f(few_values_[i], 1);
         return;
     }
-    const Detail &d = detail();
-    d.each_older([&f](const Term &t) { expand(t, 0, f); });
-    for (const Term &t : d.terms) expand(t, 0, f);
-    if (d.matched) {
+    each_term([&f](const Term &t) { expand(t, 0, f); });
+    if (matched()) {
+        const Detail &d = detail();
         std::vector<std::pair<int64_t, uint64_t>> prefix;
         uint64_t left = d.matched;
         const Rep &r = *d.terms.back().rep;
@@ -793,7 +792,24 @@ const std::vector<Term> &Vec::terms() const {
     return detail_->terms;
 }
 
-size_t Vec::nterms() const { return detail().nolder + detail().terms.size(); }
+size_t Vec::nterms() const {
+    if (form_ == kFlat) return Unpacker(flat_->terms().data(), flat_->nbytes).array();
+    return detail().nolder + detail().terms.size();
+}
+
+void Vec::each_term(const std::function<void(const Term &)> &f) const {
+    if (form_ != kFlat) {
+        detail().each_older(f);
+        for (const Term &t : detail().terms) f(t);
+        return;
+    }
+    Unpacker in(flat_->terms().data(), flat_->nbytes);
+    for (size_t n = in.array(); n; --n) {
+        Term t = unpack_term(in);
+        if (n == 1 && flat_->open) t.rep->count = flat_->count;
+        f(t);
+    }
+}
 
 bool Vec::open() const {
     if (constant()) return true;

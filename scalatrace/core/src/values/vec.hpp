@@ -134,6 +134,8 @@ class Vec {
     /* The terms of a vector that is not constant. */
     const std::vector<Term> &terms() const;
     size_t nterms() const;
+    /* Call f(term) for each in order; packed ones are unpacked one by one. */
+    void each_term(const std::function<void(const Term &)> &f) const;
     bool open() const;        // is the last term a repetition that can continue?
     bool bounded() const;     // ... but by a stride that is no progression without end, so that the length matters?
     uint64_t matched() const; // number of values of its unfinished iteration
