@@ -21,11 +21,11 @@ namespace st {
 
 namespace {
 constexpr size_t kNone = SIZE_MAX;
-constexpr size_t kWindow = 8192;         // nodes between match tail and target tail
-constexpr int kMaxEqualCandidates = 16;  // target tails that are tried for equality ...
-constexpr int kMaxSimilarCandidates = 4; // ... and for alignment
-constexpr int kMaxHeads = 3;             // target heads tried per tail
-constexpr int64_t kCellsPerEvent = 60;   // credit of an event: mean cost of the search, a tenth of a microsecond
+constexpr size_t kWindow = 8192;                 // nodes between match tail and target tail
+constexpr int kMaxEqualCandidates = 16;          // target tails that are tried for equality ...
+constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
+constexpr int kMaxHeads = 3;                     // target heads tried per tail
+constexpr int64_t kCellsPerEvent = 60;           // credit of an event: mean cost of the search, half a microsecond
 constexpr uint64_t kMaxEventsAfterSearch = 1024; // in which anchors are noted
 constexpr size_t kMaxSkipped = 256;              // nodes that the cursor passes over at once
 

@@ -27,7 +27,7 @@
  *                                    seam: the step from tail to head leads back in the program's text (order.hpp)
  *
  * Searching and aligning are paid from a credit that each event increases, so the cost per event is bounded. The credit
- * is full at first: a few milliseconds, in which the loops of regular programs are found. Two iterations are not
+ * is full at first, 20 ms at most: two long iterations become a loop at once. Two iterations are not
  * aligned when one has so many more events than the other that most would not match.
  *
  * Repetition. Where the cursor and the search leave new nodes behind again and again although the events repeat exactly
