@@ -69,6 +69,8 @@ class ColumnWriter:
         _put(numbers, len(bins))
         if len(bins) == 1:
             low, high = min(bins[0][1], before), max(bins[0][3], before)
+            if deviation == 0:
+                low = high = before
             _put(minima, _to_unsigned(low - before))
             _put(maxima, high - low)
             return True

@@ -97,7 +97,6 @@ void put_closed(Packer &p, const Vec &v) {
         p.integer(0);
         return p.integer(v.first());
     }
-    const std::vector<Term> &terms = v.terms();
     std::vector<int64_t> rest; // values of the last repetition's unfinished iteration
     uint64_t at = 0;
     if (v.matched())
@@ -105,15 +104,17 @@ void put_closed(Packer &p, const Vec &v) {
             for (; times; --times)
                 if (at++ >= v.size() - v.matched()) rest.push_back(x);
         });
-    p.array(terms.size() + rest.size());
-    for (const Term &t : terms) put_term(p, t, false);
+    p.array(v.nterms() + rest.size());
+    v.each_term([&p](const Term &t) { put_term(p, t, false); });
     for (int64_t x : rest) p.integer(x);
 }
 
 void put_vec(Packer &p, const Vec &v) {
     if (v.constant()) return p.integer(v.first());
     if (v.bounded()) return put_closed(p, v);
-    put_terms(p, v.terms(), v.open());
+    size_t left = v.nterms();
+    p.array(left);
+    v.each_term([&](const Term &t) { put_term(p, t, --left == 0 && v.open()); });
 }
 
 const Array *ArrayTable::find(uint64_t name) const {

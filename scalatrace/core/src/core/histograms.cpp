@@ -11,7 +11,9 @@ namespace {
 
 constexpr int kCoarse = 8, kFine = 23;                          // bits kept behind the leading one, one by one
 constexpr int kMeanBits = 10, kBinBits = 4, kDeviationBits = 3; // in columns
-constexpr uint64_t kMaxExactSamples = 12;                       // samples up to which bins of one sample are shorter
+/* One by one: samples up to which bins of one sample are shorter. In columns: samples that have one bin, since so few
+ * show no distribution beyond minimum, mean, deviation and maximum. */
+constexpr uint64_t kMaxFewSamples = 12;
 
 void put_bytes(std::string &out, uint64_t v, int n) {
     for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));
@@ -51,6 +53,7 @@ struct CodedBin {
 std::vector<CodedBin> coded(const Histogram &h, double resolution) {
     std::vector<CodedBin> bins;
     auto of = [&](double x) { return code(round_to_int64(x / resolution), kBinBits); };
+    if (h.count <= kMaxFewSamples) return {{h.count, of(h.min), of(h.mean), of(h.max)}};
     for (int i = 0; i < h.nbins; ++i) {
         const Bin &b = h.bins[i];
         const int64_t low = of(b.min), high = of(b.max);
@@ -77,7 +80,7 @@ void put_histogram(Packer &p, const Histogram *h, double resolution) {
         const Bin &b = h->bins[i];
         coarse(static_cast<long long>(b.count));
         coarse(steps(b.min));
-        if (b.count == 1 && h->count <= kMaxExactSamples) continue;
+        if (b.count == 1 && h->count <= kMaxFewSamples) continue;
         coarse(steps(b.max));
         coarse(steps(b.sum / static_cast<double>(b.count)));
     }
@@ -101,7 +104,9 @@ bool HistogramColumns::add(const Histogram &h, double resolution) {
                code(round_to_int64(h.stddev() / resolution), kDeviationBits) - code(stored, kDeviationBits));
     natural(kNumbers, bins.size());
     if (bins.size() == 1) { // its mean is the histogram's, which rounding may put beside it
-        const int64_t low = std::min(bins[0].low, before), high = std::max(bins[0].high, before);
+        const bool equal = round_to_int64(h.stddev() / resolution) == 0;
+        const int64_t low = equal ? before : std::min(bins[0].low, before);
+        const int64_t high = equal ? before : std::max(bins[0].high, before);
         difference(kMinima, low - before);
         natural(kMaxima, static_cast<uint64_t>(high - low));
         return true;

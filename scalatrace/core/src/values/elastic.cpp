@@ -31,7 +31,7 @@ void Elastic::summarise(uint64_t nranks) {
 
 /* Cheap tests first: counting terms compresses the values. */
 void Elastic::check_terms() {
-    if (!vec.constant() && vec.size() > limit && vec.terms().size() > limit) summarise(1);
+    if (!vec.constant() && vec.size() > limit && vec.nterms() > limit) summarise(1);
 }
 
 void Elastic::append_limited(int64_t value) {

@@ -9,6 +9,8 @@
  *   k <= kMaxShortPeriod     equal blocks, found by comparing
  *   longer                   equal blocks, found by the lag table in O(1) per term
  *
+ * Of many terms the older half is packed, as in the flat form: values without a rule take two to five bytes each.
+ *
  * The new repetition is a term itself, so repetitions of repetitions are found in the same way. Tags, hashes of terms,
  * make most comparisons one of integers.
  */
@@ -18,6 +20,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <new>
 
 namespace st {
@@ -27,6 +30,9 @@ constexpr size_t kMaxShortPeriod = 32;  // terms of a period found by comparing;
 constexpr size_t kMaxStridedPeriod = 8; // terms of a block whose repetitions may differ by a constant
 constexpr size_t kGram = 4;             // last terms whose hash is the key of the lag table
 constexpr size_t kMaxDepth = 16;        // nesting of repetitions
+// Terms that are not packed: they take 36 to 66 bytes each. Half of them have two periods of 16,384 terms. The lag table
+// hardly finds longer ones in any case, since the terms of a period replace each other's entries.
+constexpr size_t kMaxTerms = size_t{1} << 16;
 constexpr int64_t kMaxStride = int64_t{1} << 40; // larger strides are between names (hashes): no progression
 
 /* MPI_PROC_NULL and the like are symbols: no progression leads from or to one. */
@@ -77,6 +83,34 @@ void expand(const Term &t, Wide base, const std::function<void(int64_t, uint64_t
     for (uint64_t i = 0; i < r.count; ++i, base += r.stride)
         for (const Term &inner : r.block) expand(inner, base, f);
 }
+
+/* A literal is an integer, a repetition [count, stride, terms]. Count 0: without end. */
+void pack_term(BytePacker &p, const Term &t, bool endless) {
+    if (!t.rep) return p.integer(t.value);
+    p.array(3);
+    p.natural(endless ? 0 : t.rep->count);
+    p.integer(t.rep->stride);
+    p.array(t.rep->block.size());
+    for (const Term &inner : t.rep->block) pack_term(p, inner, false);
+}
+
+std::vector<Term> unpack_terms(Unpacker &in, size_t n);
+
+Term unpack_term(Unpacker &in) {
+    if (!in.peek_array()) return Term(in.integer());
+    in.array();
+    const uint64_t count = in.natural();
+    const int64_t stride = in.integer();
+    const size_t n = in.array();
+    return Term(count, stride, unpack_terms(in, n));
+}
+
+std::vector<Term> unpack_terms(Unpacker &in, size_t n) {
+    std::vector<Term> out;
+    out.reserve(n);
+    for (; n; --n) out.push_back(unpack_term(in));
+    return out;
+}
 } // namespace
 
 thread_local uint64_t ExpansionLimit::left_ = UINT64_MAX;
@@ -121,7 +155,7 @@ static bool same_rep(const Rep &a, const Rep &b, int64_t &diff, bool &known) {
 /* The state of the detail form.
  *
  * `terms` ends with the repetition the cursor is in when `predicting`; the values matched in its unfinished iteration
- * (`matched` of them) are in no term. */
+ * (`matched` of them) are in no term. `older` has the `nolder` terms before these, packed. */
 struct Vec::Detail {
     struct Level { // one repetition the cursor is inside of
         Rep *rep;
@@ -130,6 +164,8 @@ struct Vec::Detail {
         Wide base; // what the strides of this and the outer levels add now
     };
 
+    std::unique_ptr<BytePacker> older; // null: none
+    size_t nolder = 0;
     std::vector<Term> terms;
     std::vector<uint32_t> tags; // of the terms: equal terms have equal tags
     bool predicting = false;
@@ -140,12 +176,54 @@ struct Vec::Detail {
 
     Detail() = default;
     Detail(const Detail &other)
-        : terms(other.terms), tags(other.tags), predicting(other.predicting), lag_table(other.lag_table),
-          last_lag(other.last_lag), lag_run(other.lag_run) {
+        : nolder(other.nolder), terms(other.terms), tags(other.tags), predicting(other.predicting),
+          lag_table(other.lag_table), last_lag(other.last_lag), lag_run(other.lag_run) {
+        if (nolder) {
+            older.reset(new BytePacker);
+            older->out.append(other.older->out);
+        }
         if (predicting) {
             start_cursor();
             for (uint64_t i = 0; i < other.matched; ++i) advance();
         }
+    }
+
+    /* Pack all terms but the last ones. */
+    void pack_older() {
+        const size_t n = terms.size() - kMaxTerms / 2;
+        if (!older) older.reset(new BytePacker);
+        for (size_t i = 0; i < n; ++i) pack_term(*older, terms[i], false);
+        nolder += n;
+        terms.erase(terms.begin(), terms.begin() + static_cast<ptrdiff_t>(n));
+        tags.erase(tags.begin(), tags.begin() + static_cast<ptrdiff_t>(n));
+        lag_table.clear(); // which has indices of terms
+    }
+
+    /* Call f(term) for each packed one. */
+    template <class F> void each_older(F f) const {
+        if (!nolder) return;
+        const std::string_view bytes = older->out;
+        for (Unpacker in(bytes.data(), bytes.size()); !in.at_end();) f(unpack_term(in));
+    }
+
+    /* All terms in one vector. */
+    void unpack_older() {
+        std::vector<Term> all;
+        all.reserve(nolder + terms.size());
+        each_older([&all](Term &&t) { all.push_back(std::move(t)); });
+        std::move(terms.begin(), terms.end(), std::back_inserter(all));
+        terms.swap(all);
+        tags.insert(tags.begin(), nolder, 0);
+        lag_table.clear();
+        older.reset();
+        nolder = 0;
+    }
+
+    /* Pack all terms; `open`: the last one has no end. */
+    void pack(BytePacker &p, bool open) const {
+        p.array(nolder + terms.size());
+        if (nolder) p.out.append(older->out);
+        for (const Term &t : terms) pack_term(p, t, open && &t == &terms.back());
     }
 
     /* Put the cursor behind the last complete iteration of the last term. */
@@ -209,6 +287,7 @@ struct Vec::Detail {
         terms.emplace_back(value);
         tags.push_back(static_cast<uint32_t>(term_tag(terms.back())));
         fold();
+        if (terms.size() >= kMaxTerms) pack_older();
     }
 
     /* Where the cursor is in a run of one value, append as many values as continue it. Return their number. */
@@ -387,39 +466,6 @@ namespace {
 
 constexpr int kMaxPackedDepth = 32; // as in trace/values/vec.py; deeper input is hostile
 
-/* A literal is an integer, a repetition [count, stride, terms]. */
-void pack_terms(BytePacker &p, const std::vector<Term> &terms, bool open) {
-    p.array(terms.size());
-    for (size_t i = 0; i < terms.size(); ++i) {
-        const Term &t = terms[i];
-        if (!t.rep) {
-            p.integer(t.value);
-            continue;
-        }
-        p.array(3);
-        p.natural(open && i + 1 == terms.size() ? 0 : t.rep->count);
-        p.integer(t.rep->stride);
-        pack_terms(p, t.rep->block, false);
-    }
-}
-
-std::vector<Term> unpack_terms(Unpacker &in) {
-    std::vector<Term> out;
-    size_t n = in.array();
-    out.reserve(n);
-    for (; n; --n) {
-        if (!in.peek_array()) {
-            out.emplace_back(in.integer());
-            continue;
-        }
-        in.array();
-        const uint64_t count = in.natural();
-        const int64_t stride = in.integer();
-        out.emplace_back(count, stride, unpack_terms(in));
-    }
-    return out;
-}
-
 /* Facts of packed terms that are needed without unpacking them. */
 struct Outline {
     bool any = false, rep = false; // is there a value? Is the last term a repetition?
@@ -555,7 +601,8 @@ void Vec::compress() const {
 void Vec::restore_detail() const {
     std::unique_ptr<Detail> created(new Detail);
     Unpacker in(flat_->terms().data(), flat_->nbytes);
-    created->terms = st::unpack_terms(in);
+    const size_t n = in.array();
+    created->terms = st::unpack_terms(in, n);
     if (flat_->open) created->terms.back().rep->count = flat_->count;
     for (const Term &t : created->terms) created->tags.push_back(static_cast<uint32_t>(term_tag(t)));
     if (flat_->open) {
@@ -578,7 +625,7 @@ const Vec::Flat &Vec::flat() const {
     if (form_ != kFlat) {
         const Detail &d = detail();
         BytePacker p;
-        pack_terms(p, d.terms, d.predicting);
+        d.pack(p, d.predicting);
         const uint64_t count = d.predicting ? d.terms.back().rep->count : 0;
         flat_ = Flat::make(Flat{d.matched, count, 0, d.predicting, bounded()}, p.out);
         delete detail_;
@@ -600,7 +647,7 @@ void Vec::pack(BytePacker &p) const {
     p.natural(f ? f->count : d->predicting ? d->terms.back().rep->count : 0);
     if (f) return p.str(f->terms());
     BytePacker terms;
-    pack_terms(terms, d->terms, d->predicting);
+    d->pack(terms, d->predicting);
     p.str(terms.out);
 }
 
@@ -674,9 +721,9 @@ void Vec::runs(const std::function<void(int64_t, uint64_t)> &f) const {
         for (uint64_t i = 0; i < n_; ++i) f(few_values_[i], 1);
         return;
     }
-    const Detail &d = detail();
-    for (const Term &t : d.terms) expand(t, 0, f);
-    if (d.matched) {
+    each_term([&f](const Term &t) { expand(t, 0, f); });
+    if (matched()) {
+        const Detail &d = detail();
         std::vector<std::pair<int64_t, uint64_t>> prefix;
         uint64_t left = d.matched;
         const Rep &r = *d.terms.back().rep;
@@ -730,7 +777,7 @@ size_t Vec::nbytes() const {
     size_t n = few_capacity_ * sizeof *few_values_;
     if (flat_) n += sizeof(Flat) + flat_->nbytes;
     if (detail_)
-        n += sizeof(Detail) + term_bytes(detail_->terms) +
+        n += sizeof(Detail) + (detail_->older ? detail_->older->out.size() : 0) + term_bytes(detail_->terms) +
              (detail_->tags.capacity() + detail_->lag_table.capacity()) * 4;
     return n;
 }
@@ -740,7 +787,29 @@ bool Vec::same_values(const Vec &other) const {
     return first_ == other.first_ && flat() == other.flat() && (!bounded() || n_ == other.n_);
 }
 
-const std::vector<Term> &Vec::terms() const { return detail().terms; }
+const std::vector<Term> &Vec::terms() const {
+    if (detail().nolder) detail_->unpack_older();
+    return detail_->terms;
+}
+
+size_t Vec::nterms() const {
+    if (form_ == kFlat) return Unpacker(flat_->terms().data(), flat_->nbytes).array();
+    return detail().nolder + detail().terms.size();
+}
+
+void Vec::each_term(const std::function<void(const Term &)> &f) const {
+    if (form_ != kFlat) {
+        detail().each_older(f);
+        for (const Term &t : detail().terms) f(t);
+        return;
+    }
+    Unpacker in(flat_->terms().data(), flat_->nbytes);
+    for (size_t n = in.array(); n; --n) {
+        Term t = unpack_term(in);
+        if (n == 1 && flat_->open) t.rep->count = flat_->count;
+        f(t);
+    }
+}
 
 bool Vec::open() const {
     if (constant()) return true;

@@ -20,7 +20,7 @@
  *
  *   kConstant   all values are first_
  *   kPlain      up to 16 values as they are (256 in nodes that are soon appended to others)
- *   kDetail     terms and cursor
+ *   kDetail     terms and cursor; of many terms, the older ones are packed
  *   kFlat       terms as msgpack: vectors that only are compared, merged and packed
  *
  * The encoding depends only on the values, not on how they were appended: equal vectors have equal encodings on every
@@ -133,6 +133,9 @@ class Vec {
 
     /* The terms of a vector that is not constant. */
     const std::vector<Term> &terms() const;
+    size_t nterms() const;
+    /* Call f(term) for each in order; packed ones are unpacked one by one. */
+    void each_term(const std::function<void(const Term &)> &f) const;
     bool open() const;        // is the last term a repetition that can continue?
     bool bounded() const;     // ... but by a stride that is no progression without end, so that the length matters?
     uint64_t matched() const; // number of values of its unfinished iteration
