@@ -11,9 +11,8 @@ namespace {
 
 constexpr int kCoarse = 8, kFine = 23;                          // bits kept behind the leading one, one by one
 constexpr int kMeanBits = 10, kBinBits = 4, kDeviationBits = 3; // in columns
-/* One by one: samples up to which bins of one sample are shorter. In columns: samples that have one bin, since so few
- * show no distribution beyond minimum, mean, deviation and maximum. */
-constexpr uint64_t kMaxFewSamples = 12;
+constexpr uint64_t kMaxExactSamples = 12; // one by one: samples up to which bins of one sample are shorter
+constexpr uint64_t kMaxOneBin = 2;        // in columns: samples that have one bin, whose ends they are
 
 void put_bytes(std::string &out, uint64_t v, int n) {
     for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));
@@ -53,7 +52,7 @@ struct CodedBin {
 std::vector<CodedBin> coded(const Histogram &h, double resolution) {
     std::vector<CodedBin> bins;
     auto of = [&](double x) { return code(round_to_int64(x / resolution), kBinBits); };
-    if (h.count <= kMaxFewSamples) return {{h.count, of(h.min), of(h.mean), of(h.max)}};
+    if (h.count <= kMaxOneBin) return {{h.count, of(h.min), of(h.mean), of(h.max)}};
     for (int i = 0; i < h.nbins; ++i) {
         const Bin &b = h.bins[i];
         const int64_t low = of(b.min), high = of(b.max);
@@ -80,7 +79,7 @@ void put_histogram(Packer &p, const Histogram *h, double resolution) {
         const Bin &b = h->bins[i];
         coarse(static_cast<long long>(b.count));
         coarse(steps(b.min));
-        if (b.count == 1 && h->count <= kMaxFewSamples) continue;
+        if (b.count == 1 && h->count <= kMaxExactSamples) continue;
         coarse(steps(b.max));
         coarse(steps(b.sum / static_cast<double>(b.count)));
     }
