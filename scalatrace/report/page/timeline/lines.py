@@ -172,8 +172,10 @@ class _MainLoop(NamedTuple):
 def _main_loop(trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, int]) -> _MainLoop:
     """Return the main loop of a row, as far as it has one, with the row's share of its recorded time."""
     calls = {id(event): n for event, n in executions_of(trace, line.rank)}
-    recorded_ns = sum(calls.get(id(leaf), 0) * _mean_ns(trace, leaf) for leaf in trace.leaves())
-    scale = line.end_ns / recorded_ns if line.simulated and recorded_ns else 1.0
+    scale = 1.0
+    if line.simulated:  # so it has few calls; else their number may exceed a float
+        recorded_ns = sum(calls.get(id(leaf), 0) * _mean_ns(trace, leaf) for leaf in trace.leaves())
+        scale = line.end_ns / recorded_ns if recorded_ns else 1.0
     main, longest_ns = _MainLoop(), 0.0
     waiting = list(trace.stream(line.thread))
     while waiting:
