@@ -43,8 +43,8 @@ ALL_PAIRS_SHARE = 0.9
 REGULAR_SHARE = 0.6
 """Pairs over ranks times distances: borders of a grid have fewer."""
 
-MIN_BYTE_SHARE = 0.05
-"""Bytes of a communicator's messages over those of the communicator with most, below which it is ignored."""
+MAX_BYTE_RATIO = 20
+"""Bytes of the communicator with most messages over those of another, from which on this is ignored."""
 
 MAX_TREE_DEPTH = 2
 """Depth of a tree over the logarithm of the number of its ranks."""
@@ -161,8 +161,8 @@ def _on_main_communicators(
             comm = _communicator(trace, event)
             total = sum(flow.npairs * flow.count * flow.nbytes for flow in flows)
             nbytes[comm] = nbytes.get(comm, 0) + total
-    least = MIN_BYTE_SHARE * max(nbytes.values())
-    ignored = {comm for comm, total in nbytes.items() if total < least}
+    most = max(nbytes.values())  # may exceed a float
+    ignored = {comm for comm, total in nbytes.items() if MAX_BYTE_RATIO * total < most}
     return [
         event
         for event in events
