@@ -163,6 +163,17 @@ def _mean_line(rows: NamedRows, there: str, theirs: str, language: str, column: 
     return Comparison("all", f"mean absolute error, {language}", there, theirs, *mean_error(rows, column))
 
 
+FEW_RANKS = 2
+"""Ranks that have a core each on a small machine. BT and SP communicate on 4 at least."""
+
+
+def _mean_line_of_few(rows: NamedRows, language: str, column: str) -> Comparison:
+    few = [row for row in rows if int(row["ranks"]) <= FEW_RANKS]
+    return Comparison(
+        f"on {FEW_RANKS} ranks", f"mean absolute error, {language}", "-", "-", *mean_error(few, column)
+    )
+
+
 def _of(program: str, rows: NamedRows) -> NamedRows:
     return [row for row in rows if row["program"] == program.lower()]
 
@@ -171,7 +182,9 @@ def _compare_benchmarks(rows: NamedRows) -> list[Comparison]:
     kinds = ("LU", "256", "22 %"), ("SP", "16", "10 %")
     return [
         _mean_line(rows, "up to 256", "2.9 %", "coNCePTuaL", "conceptual_error_pct"),
+        _mean_line_of_few(rows, "coNCePTuaL", "conceptual_error_pct"),
         _mean_line(rows, "-", "not measured", "C", "c_error_pct"),
+        _mean_line_of_few(rows, "C", "c_error_pct"),
         *(
             Comparison(
                 program, "absolute error (the largest)", ranks, theirs,
@@ -366,7 +379,9 @@ SIZES = FigureStudy(
 def _compare_replays(rows: NamedRows) -> list[Comparison]:
     return [
         _mean_line(rows, "not in the text", "5.7 %", "histograms", "histograms_error_pct"),
+        _mean_line_of_few(rows, "histograms", "histograms_error_pct"),
         _mean_line(rows, "-", "not measured", "lossless", "lossless_error_pct"),
+        _mean_line_of_few(rows, "lossless", "lossless_error_pct"),
     ]
 
 
