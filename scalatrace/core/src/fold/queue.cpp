@@ -25,7 +25,8 @@ constexpr size_t kWindow = 8192;                 // nodes between match tail and
 constexpr int kMaxEqualCandidates = 16;          // target tails that are tried for equality ...
 constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
 constexpr int kMaxHeads = 3;                     // target heads tried per tail
-constexpr int64_t kCellsPerEvent = 60;           // credit of an event: mean cost of the search, half a microsecond
+constexpr int64_t kCellsPerEvent = 300;          // credit of an event: mean cost of the search, some microseconds ...
+constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... and what can be saved up for long iterations
 constexpr uint64_t kMaxEventsAfterSearch = 1024; // in which anchors are noted
 constexpr size_t kMaxSkipped = 256;              // nodes that the cursor passes over at once
 
@@ -61,7 +62,7 @@ void Queue::abandon() {
 void Queue::push(Node *n) {
     Places &ends = latest_[n->last], &begins = n->leaf() ? ends : latest_[n->first];
     const CodeStep step = queue_.empty() ? CodeStep{} : order_.step(queue_.back().node, n);
-    queue_.push_back({n, {begins.begins, ends.ends}, step, count_leaves(0, queue_.size())});
+    queue_.push_back({n, {begins.begins, ends.ends}, step});
     begins.begins = ends.ends = static_cast<uint32_t>(queue_.size());
 }
 
@@ -447,18 +448,6 @@ bool Queue::pay(size_t work) {
     return true;
 }
 
-/* Number of different events in the entries from...end). */
-uint64_t Queue::count_leaves(size_t from, size_t end) const {
-    if (from == end) return 0;
-    return queue_[end - 1].leaves_before + queue_[end - 1].node->nleaves - queue_[from].leaves_before;
-}
-
-/* Can an alignment of the entries head...first with those behind be worth it, by its number of unmatched events? */
-bool Queue::comparable(size_t head, size_t first) const {
-    const auto [fewer, more] = std::minmax({count_leaves(head, first), count_leaves(first, queue_.size())});
-    return more - fewer <= Alignment::kMaxUnmatched * fewer;
-}
-
 /* The nodes of the entries from...end). */
 Body Queue::stretch(size_t from, size_t end) const {
     Body out;
@@ -487,8 +476,6 @@ bool Queue::join_similar(size_t tail, size_t length) {
     for (size_t from = queue_[first].before.begins; from > reach && heads < kMaxHeads;) {
         const size_t head = from - 1;
         from = queue_[head].before.begins;
-        if (!pay(1)) return false;
-        if (!comparable(head, first)) continue;
         if (!pay(2 * length + first - head)) return false;
         if (!seam(head, first) || continues(head)) continue;
         ++heads;
@@ -522,8 +509,7 @@ size_t Queue::iteration_head(size_t first, size_t reach) {
 bool Queue::join_missing_head(size_t first, size_t length, size_t reach) {
     if (queue_[first].step.way != CodeStep::kBack || !pay(2 * length)) return false;
     const size_t head = iteration_head(first, reach);
-    if (head == first || !comparable(head, first) || !pay(first - head) || !seam(head, first) || continues(head))
-        return false;
+    if (head == first || !pay(first - head) || !seam(head, first) || continues(head)) return false;
     Aligner aligner{AlignRules(order_), &credit_};
     Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
     if (!a.worth()) return false;

@@ -26,9 +26,7 @@
  *           `-- first iteration --'       `-- second ------'
  *                                    seam: the step from tail to head leads back in the program's text (order.hpp)
  *
- * Searching and aligning are paid from a credit that each event increases, so the cost per event is bounded. The credit
- * is full at first, 20 ms at most: two long iterations become a loop at once. Two iterations are not
- * aligned when one has so many more events than the other that most would not match.
+ * Searching and aligning are paid from a credit that each event increases, so the cost per event is bounded.
  *
  * Repetition. Where the cursor and the search leave new nodes behind again and again although the events repeat exactly
  * (periods.hpp), the last nodes are unfolded (unfold.hpp). One period of events is folded on its own, and becomes a loop
@@ -67,16 +65,13 @@ class Queue {
     size_t nbytes() const;
 
   private:
-    static constexpr int64_t kMaxCredit = int64_t{1} << 21; // what can be saved up for long iterations
-
     struct Places { // index + 1 of an entry that begins, and of one that ends, with an event; 0: none
         uint32_t begins = 0, ends = 0;
     };
     struct Entry { // of the queue
         Node *node;
-        Places before;          // the previous entries with the same first event, and with the same last one
-        CodeStep step;          // from the entry before
-        uint64_t leaves_before; // number of events in the nodes of all entries before
+        Places before; // the previous entries with the same first event, and with the same last one
+        CodeStep step; // from the entry before
     };
     struct Frame {                // of the cursor: one loop that it stands in
         Node *loop;               // that is extended: the queue's last node, or the outer frame's last pending node
@@ -91,10 +86,10 @@ class Queue {
     std::vector<Frame> frames_;
     Periods periods_;
     Block block_;
-    uint64_t next_try_ = 0;       // number of events before which no repetition is tried: the cost per event is bounded
-    uint64_t last_search_ = 0;    // number of events when the search was needed last
-    const Node *next_ = nullptr;  // the event that is about to be appended
-    int64_t credit_ = kMaxCredit; // steps of search and alignment that may still be spent
+    uint64_t next_try_ = 0;      // number of events before which no repetition is tried: the cost per event is bounded
+    uint64_t last_search_ = 0;   // number of events when the search was needed last
+    const Node *next_ = nullptr; // the event that is about to be appended
+    int64_t credit_ = 0;         // steps of search and alignment that may still be spent
     std::unordered_map<uint64_t, Places> latest_; // event -> the last entries that begin and end with it
 
     /* Return the last node if it is a run of the same event; else null. */
@@ -138,8 +133,6 @@ class Queue {
     bool fold(size_t from);
     size_t iteration_head(size_t first, size_t reach);
     bool pay(size_t work);
-    uint64_t count_leaves(size_t from, size_t end) const;
-    bool comparable(size_t head, size_t first) const;
     Body stretch(size_t from, size_t end) const;
     void repeat_from(size_t head, size_t first, const Alignment *alignment);
     void extend(size_t loop_index, const Alignment *alignment);

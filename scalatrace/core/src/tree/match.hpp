@@ -31,22 +31,21 @@ struct Alignment {
     int64_t score = 0;
     uint32_t matched = 0;   // events in both bodies
     uint32_t unmatched = 0; // events in one body only, except those that some iterations skip anyway
-    static constexpr uint32_t kMaxUnmatched = 3; // unmatched events per matched one
     /* Does a common body take less space than two? */
-    bool worth(uint32_t max_unmatched = kMaxUnmatched) const {
+    bool worth(uint32_t max_unmatched = 3) const {
         return score > 0 && matched > 0 && uint64_t{max_unmatched} * matched >= unmatched;
     }
 };
 
 struct AlignRules {
     explicit AlignRules(CodeOrder &program) : order(&program) {}
-    uint32_t max_unmatched = Alignment::kMaxUnmatched;
-    int64_t match = 30;       // bytes that an event takes in a file, with histograms
-    int64_t miss = 8;         // bytes of a repeat that is no longer constant
-    int64_t known_miss = 1;   // the same where the repeat is not constant before
-    bool same_shapes = false; // do only equal structures match?
-    bool same_ends = true;    // must sequences begin and end with equal events (§5.2.2)?
-    CodeOrder *order;         // the order of unmatched nodes of both sides
+    uint32_t max_unmatched = 3; // limit of unmatched events per matched one
+    int64_t match = 30;         // bytes that an event takes in a file, with histograms
+    int64_t miss = 8;           // bytes of a repeat that is no longer constant
+    int64_t known_miss = 1;     // the same where the repeat is not constant before
+    bool same_shapes = false;   // do only equal structures match?
+    bool same_ends = true;      // must sequences begin and end with equal events (§5.2.2)?
+    CodeOrder *order;           // the order of unmatched nodes of both sides
 };
 
 class Aligner {
