@@ -73,7 +73,9 @@ def test_times_with_wide_intervals_are_not_said_to_be_predicted() -> None:
     noisy = [{key: ns * factor for key, ns in times(n).items()} for n, factor in ((4, 1), (8, 9), (16, 0.2))]
     scaling = scaling_of(STRONG, noisy)
     assert scaling.growth[0].predicted[-1].vague
-    assert scaling.sentences[2:] == ("What takes most time on 256 ranks cannot be predicted from these runs.",)
+    assert scaling.sentences[2:] == (
+        "What takes most time on 256 ranks cannot be predicted from these runs.",
+    )
 
 
 def test_computation_and_messages_that_contradict_each_other_are_no_kind() -> None:
