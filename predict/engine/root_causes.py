@@ -116,10 +116,7 @@ def ideal_call_times(
     ncalls = trace.counted()
     if ncalls is None or ncalls > MAX_CALLS:
         return None
-    simulator = Simulator(trace)
-    log = CallLog(trace, simulator.program, lines, max_calls)
-    simulator.run(IDEAL, SimulateOptions(uneven=True), call_log=log)
-    return {line: (log.of(*line) * _NS).astype(np.float64) for line in lines}
+    return Simulator(trace).call_times(IDEAL, SimulateOptions(uneven=True), lines, max_calls)
 
 
 def _computing(log: CallLog, nranks: int) -> Ints:

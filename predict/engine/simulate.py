@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scalatrace.arrays import Ints
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.executor import binding
 from scalatrace.executor.alone import why_not_alone
@@ -245,6 +245,26 @@ class Simulator:
             call_log=call_log,
             uneven=uneven,
         )
+
+    def call_times(
+        self,
+        platform: Platform,
+        options: SimulateOptions,
+        lines: Sequence[tuple[int, int]],
+        max_calls: int,
+    ) -> dict[tuple[int, int], Floats]:
+        """Simulate once, call by call; return the times of the first calls of some ranks or threads of them.
+
+        Args:
+            lines: rank and thread of each.
+            max_calls: of a line.
+
+        Returns:
+            Rank and thread -> [calls, 2] start and end in ns.
+        """
+        log = CallLog(self._trace, self.program, lines, max_calls)
+        self.run(platform, options, call_log=log)
+        return {line: np.asarray(log.of(*line) / 1000, dtype=np.float64) for line in lines}
 
     def _uneven_load(
         self,

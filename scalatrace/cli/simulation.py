@@ -12,9 +12,6 @@ from scalatrace.errors import LimitError, UsageError
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from scalatrace import Trace
     from scalatrace.arrays import Floats
     from scalatrace.predict.engine import KernelTimes
@@ -258,7 +255,7 @@ class Simulated:
 
     def call_times(
         self, lines: Sequence[tuple[int, int]], max_calls: int
-    ) -> dict[tuple[int, int], NDArray[np.float64]] | None:
+    ) -> dict[tuple[int, int], Floats] | None:
         """Return the times of the first calls of some ranks or threads of them, in the run that is shown.
 
         It is simulated once more for this, call by call.
@@ -266,14 +263,10 @@ class Simulated:
         Returns:
             Rank and thread -> [calls, 2] start and end in ns; None: the run has more than MAX_TIMELINE_CALLS.
         """
-        from scalatrace.predict.engine.call_log import CallLog
-
         if self._result.nevents > MAX_TIMELINE_CALLS:
             return None
         stage("times of calls")
-        log = CallLog(self._trace, self._simulator.program, lines, max_calls)
-        self._simulator.run(self._platform, self._options, call_log=log)
-        return {line: log.of(*line) / 1000 for line in lines}
+        return self._simulator.call_times(self._platform, self._options, lines, max_calls)
 
     def rank_times(self) -> tuple[Floats, Floats]:
         """Return computation of each rank of the trace, and time in calls, in ns."""
