@@ -19,7 +19,7 @@ from benchmarks.reproduction.real.programs import (
     SIZED,
     RealProgram,
 )
-from benchmarks.reproduction.real.workshop import StepError, Workshop
+from benchmarks.reproduction.real.workshop import COMPILED, StepError, Workshop
 from benchmarks.table import NO_VALUE, Row, compared, grouped
 from scalatrace import Trace, load
 from scalatrace.predict import platform
@@ -355,7 +355,6 @@ def size_rows(workshop: Workshop) -> Iterator[Row]:
 TIMED = [program for program in FIXED if program.title in ("bt", "cg", "lu", "mg", "sp")]
 """Programs of NPB in Figure 5.8."""
 
-COMPILED = "compiled"
 ENGINES = {"mg": "python"}
 """Engines of the replays in Figure 5.8: with histograms, MG lacks values that the compiled engine needs."""
 

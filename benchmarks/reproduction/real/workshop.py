@@ -17,6 +17,9 @@ from benchmarks.running import ONE_THREAD, compile_c
 from support.mpis import Mpi
 from support.running import Argument, Finished, mpirun, record, scalatrace
 
+COMPILED = "compiled"
+"""Engine of replays, where a program needs no other."""
+
 MAX_NOTE = 200
 """Characters of a reason in a row."""
 
@@ -85,7 +88,7 @@ class Workshop:
         options = [*program.loss_options(), "-P", str(program.target), *program.noted]
         return self._once((program, "trace"), lambda: self._extrapolate(program, options, ".st"))
 
-    def replayed(self, nprocs: int, trace: Path, engine: str = "compiled") -> dict[str, Any]:
+    def replayed(self, nprocs: int, trace: Path, engine: str = COMPILED) -> dict[str, Any]:
         """Return what a replay reports. Raises StepError."""
         command = [*self.mpi.scalatrace(), "replay", trace, "--json", "--engine", engine]
         with self._step(f"replay on {nprocs} ranks"):

@@ -172,8 +172,8 @@ def _on_main_communicators(
 
 def _communicator(trace: Trace, event: Event) -> Param | None:
     """Return the parameter with the communicator of a call; None: it has none, or it starts a request."""
-    kinds = (kind for _, kind in trace.ops[event.op].params)
-    return next((param for kind, param in zip(kinds, event.params, strict=True) if kind is Kind.COMM), None)
+    at = trace.ops[event.op].position(Kind.COMM)
+    return None if at is None else event.params[at]
 
 
 def _receives(

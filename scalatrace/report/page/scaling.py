@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import inf
 
 from scalatrace.report.page.page import rendered
 from scalatrace.report.scaling.rank_totals import RankTotal, describe_prediction, fit_rank_totals
@@ -66,7 +67,7 @@ EFFICIENCIES = (
 below it that are one level deeper."""
 
 MAX_INTERVAL_RATIO = 10
-"""Upper over lower end of an interval from which on a time is not said to be predicted."""
+"""Upper over lower end of the interval of a predicted time, up to which the page names the time."""
 
 MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
@@ -194,14 +195,14 @@ def _beyond(growth: Sequence[GrowingTime]) -> list[str]:
     if not fitted:
         return []
     row, far = fitted[0], fitted[0].predicted[-1]
-    if far.vague and (far.high_ns is None or far.high_ns > MAX_INTERVAL_RATIO * far.low_ns):
+    high_ns = inf if far.high_ns is None else far.high_ns
+    if far.vague and high_ns > MAX_INTERVAL_RATIO * far.low_ns:
         return [f"What takes most time on {number(far.nranks)} ranks cannot be predicted from these runs."]
     place = f"the computation before {row.op}" if row.kind == COMPUTATION else row.op
     site = f" {short_frame(row.site)}" if row.site else ""
-    if not far.vague:
-        time = coarse_duration(far.ns)
-    else:
-        time = f"{coarse_duration(far.low_ns)} to {coarse_duration(far.high_ns or far.low_ns)}"
+    time = coarse_duration(far.ns)
+    if far.vague:
+        time = f"{coarse_duration(far.low_ns)} to {coarse_duration(high_ns)}"
     rivals = [other.predicted[-1].high_ns for other in fitted[1:]]
     certain = all(high is not None and high < far.low_ns for high in rivals)
     takes = f"{'would' if certain else 'may'} take most: {time} of a rank"

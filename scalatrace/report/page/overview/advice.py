@@ -383,5 +383,5 @@ def _advise_on_small_messages(small: SmallMessages, basis: TimeBasis) -> Advice:
         f"{small.text[0].upper()}{small.text[1:]}. Each costs a latency and the time of the calls, while its "
         f"bytes cost almost nothing. No long computation comes between them. {fewer}"
     )
-    low_share = min(small.low_cost_ns / basis.whole_ns, small.share)
-    return Advice("small-messages", "Many small messages", text, small.share, numbers, small.node, low_share)
+    title = "Many small messages"
+    return Advice("small-messages", title, text, small.share, numbers, small.node, small.low_share)

@@ -69,7 +69,8 @@ class SmallMessages:
     Attributes:
         share: of the run time, between 0 and 1, that they cost.
         cost_ns: of all ranks.
-        low_cost_ns: lower estimate, from median times; equals `cost_ns` unless ranks shared cores.
+        low_share, low_cost_ns: lower estimates, from median times; `share` and `cost_ns` unless ranks shared
+            cores.
         repeats: messages to the same partner in an execution of the unit.
         each_ns: usual time of one, of a rank.
         nbytes: mean size.
@@ -84,6 +85,7 @@ class SmallMessages:
 
     share: float
     cost_ns: float
+    low_share: float
     low_cost_ns: float
     repeats: float
     each_ns: float
@@ -324,11 +326,11 @@ class _SmallMessageSearch:
     def _cost_ns(self, units: Sequence[_MessageUnit]) -> float:
         """Return the time in the calls of units without waiting for other computation, and between them."""
         calls = [leaf for unit in units for _, leaf in self._leaves(unit)]
-        between = sum(self._usual_gap_ns(unit) for unit in units) * self._basis.compute_factor
+        between = self._between_ns(units)
         if self._basis.simulated:
             return between + sum(max(leaf.comm_ns - (leaf.waiting_ns or 0.0), 0.0) for leaf in calls)
         if self._ideal is None or not all(unit.is_repeated for unit in units):
-            return self._median_cost_ns(units)
+            return between + sum(map(self._usual_call_ns, units))
         inside, numbers = sum(leaf.comm_ns for leaf in calls), {leaf.number for leaf in calls}
         own = sum(
             cause.waiting_ns for cause in self._ideal.causes if {cause.after, cause.node} <= numbers
@@ -340,10 +342,9 @@ class _SmallMessageSearch:
             waits = sum(waiting.get(rank, 0.0) for rank in {rank for unit in units for rank in unit.ranks})
         return between + max(inside - max(waits - own, 0.0), 0.0)
 
-    def _median_cost_ns(self, units: Sequence[_MessageUnit]) -> float:
-        """Return the sum of the usual times in the calls of units, and between them."""
-        between = sum(self._usual_gap_ns(unit) for unit in units) * self._basis.compute_factor
-        return between + sum(self._usual_call_ns(unit) for unit in units)
+    def _between_ns(self, units: Sequence[_MessageUnit]) -> float:
+        """Return the usual time between the calls of units, on the basis of the page."""
+        return sum(map(self._usual_gap_ns, units)) * self._basis.compute_factor
 
     def result(self, units: Sequence[_MessageUnit]) -> SmallMessages:
         """Return the small messages of some units, which send most at the same call site."""
@@ -355,12 +356,16 @@ class _SmallMessageSearch:
         total = sum(unit.total for unit in units)
         involved = [*units, *quiet]
         share, size = min(costs / self._basis.whole_ns, 1.0), size / max(total, 1.0)
-        low_costs = min(self._median_cost_ns(involved), costs) if self._basis.contains_core_waits else costs
+        low_costs = costs
+        if self._basis.contains_core_waits:
+            medians = self._between_ns(involved) + sum(map(self._usual_call_ns, involved))
+            low_costs = min(medians, costs)
         low_share = min(low_costs / self._basis.whole_ns, share)
         text = self._text(largest, size)
         return SmallMessages(
             share,
             costs,
+            low_share,
             low_costs,
             largest.repeats(),
             self._each_ns(largest),
@@ -370,7 +375,7 @@ class _SmallMessageSearch:
             self._numbers[id(largest.most)],
             tuple(sorted(self._numbers[id(event)] for unit in involved for event in unit.events)),
             sum(leaf.comm_ns for unit in involved for _, leaf in self._leaves(unit)),
-            sum(self._usual_gap_ns(unit) for unit in involved),
+            sum(map(self._usual_gap_ns, involved)),
             operation(self._trace.ops[largest.most.op].name).category in COLLECTIVES,
             f"{share_interval(low_share, share)} of the time goes to {text}.",
         )
