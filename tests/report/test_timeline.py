@@ -163,7 +163,7 @@ def chain_of_ranks(steps: int) -> list[list[Timed]]:
 def test_rows_on_shared_cores_are_those_of_the_run_without_a_network(
     steps: int, is_simulated: bool, tmp_path: Path
 ) -> None:
-    """If all calls fit: then every message goes forward, and ranks take turns."""
+    """If all calls fit: then every message goes forward, and ranks compute one after another."""
     shared = {"ranks-per-host": "4", "cores-per-host": "2"}
     trace_of(path := tmp_path / "a.st", chain_of_ranks(steps), meta=shared)
     drawn = gather(load(path), "a", options=with_ideal_run(PageOptions(), load(path))).timeline
