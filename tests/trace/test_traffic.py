@@ -9,10 +9,8 @@ import pytest
 
 from scalatrace import Trace
 from scalatrace.errors import FormatError
-from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.query.traffic import traffic, traffic_of
-from scalatrace.trace.values.vec import Vec
-from support.builder import DOUBLE, Builder, To
+from support.builder import DOUBLE, Builder
 
 EQUAL, UNEQUAL = (4, 4, 4), (6, 4, 2)
 MIXED = [0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11]
@@ -33,7 +31,7 @@ def collectives(sizes: Sequence[int]) -> Trace:
     return b.of(
         b.loop(
             5,
-            b.event("Gather", **both, root=To(Encoding.ABSOLUTE, Vec(1))),
+            b.event("Gather", **both, root=1),
             b.event("Alltoall", **both),
             b.event("Allreduce", count=2, datatype=DOUBLE, op="MPI_SUM", comm=comm, in_place=0),
         )

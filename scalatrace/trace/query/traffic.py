@@ -171,7 +171,7 @@ def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] |
     sets = [ranks]
     for name, kind, param in parameters:
         value = param.value if isinstance(param, Peer) else param
-        if name == "root" and not (isinstance(param, Peer) and param.encoding is Encoding.ABSOLUTE):
+        if name == "root" and isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
             return None
         if name == "root" and (not isinstance(value, Vec) or value.constant is None):
             return None
