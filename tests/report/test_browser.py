@@ -666,8 +666,14 @@ def test_narrow_windows_do_not_scroll_sideways(
 ) -> None:
     with view_of(made(tmp_path, trace), width=width) as view:
         assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+        if width == 420:
+            assert not view.page.evaluate(SCROLLING_TABLES)
         clean(view)
 
+
+SCROLLING_TABLES = """() => [...document.querySelectorAll('.scroll > table:has([data-label])')]
+  .filter((table) => table.parentElement.scrollWidth > table.parentElement.clientWidth).length"""
+"""The number of tables that are wider than the window."""
 
 TEXT_SIZES = """() => [...document.querySelectorAll('svg text')]
   .filter((one) => one.getBoundingClientRect().width)

@@ -64,5 +64,15 @@ function boxed(svg) {
   return h("div", { class: "scroll" }, svg);
 }
 
+// Give the cells of tables their heading, which narrow windows show before each.
+function labelCells() {
+  document.querySelectorAll(".scroll > table").forEach((table) => {
+    const heads = table.tHead ? [...table.tHead.rows[0].cells].map((cell) => cell.textContent) : [];
+    [...table.tBodies].flatMap((body) => [...body.rows]).forEach((row) => [...row.cells].forEach((cell, i) => {
+      if (heads[i] && cell.tagName === "TD") cell.dataset.label = heads[i];
+    }));
+  });
+}
+
 // Functions that draw again when the theme changes.
 const redraws = [];

@@ -1,5 +1,6 @@
 // The button for dark and light colours, and the mark that all is drawn.
 function ready() {
+  labelCells();
   const redraw = () => redraws.forEach((one) => one());
   document.getElementById("theme").addEventListener("click", () => {
     const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;

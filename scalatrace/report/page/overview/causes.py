@@ -85,7 +85,7 @@ class SerialPart:
         mean_ranks: ranks that compute at a time.
         place: function and lines of most of the computation, as `computation_place`.
         node: number in the tree of the call before which it is.
-        ranks: an example of ranks that take turns, in their order, as text.
+        ranks: an example of ranks that run one after another, as text.
     """
 
     saving: float
