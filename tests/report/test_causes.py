@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -119,6 +120,8 @@ def test_many_ranks_have_a_note_instead(monkeypatch: pytest.MonkeyPatch) -> None
     aggregates = gathered(late([0, 0, 16, 0], 30_000))
     assert aggregates.causes is None
     assert aggregates.notes == ("waits are not followed: more than 3 ranks",)
+    assert re.fullmatch(r"[\d.]+ [mµ]?s on 4 ranks: [\d.]+ % of the time in MPI\.", aggregates.result)
+    assert "The bar is simulated" not in page([aggregates])
 
 
 def test_several_threads_have_no_parts() -> None:

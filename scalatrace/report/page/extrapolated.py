@@ -138,7 +138,7 @@ def provenance_of(
         model: facts of the symbolic trace; None: it is not given.
     """
     model = model or ModelFacts()
-    origin = trace.meta.get(EXTRAPOLATED, "")
+    origin = trace.meta.get(EXTRAPOLATED, "").partition(", times by ")[0]
     if not origin and not model.lines:
         return None
     stated = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]

@@ -16,7 +16,7 @@ from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.layout import RankLayout, layout_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
-from scalatrace.report.page.overview.causes import WaitCauses, causes_of
+from scalatrace.report.page.overview.causes import WaitCauses, causes_of, result_sentence
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.repeating import repeats_by_source
@@ -80,6 +80,7 @@ class TraceAggregates:
 
     Attributes:
         kind: "recorded" or "extrapolated".
+        result: run time and its parts in a sentence; "": no time was measured.
         small: small messages that are the result; None: they are not.
         notes: parts that could not be computed, and why.
     """
@@ -87,6 +88,7 @@ class TraceAggregates:
     name: str
     kind: str
     summary: PageSummary
+    result: str
     basis: TimeBasis
     advice: tuple[Advice, ...]
     causes: WaitCauses | None
@@ -139,6 +141,8 @@ def gather(
     repeats = repeats_by_source(sources)
     computing = computing_of(trace, numbers, repeats)
     causes = causes_of(trace, options.ideal, summary, times.by_rank, repeats)
+    is_extrapolated = EXTRAPOLATED in trace.meta
+    result = causes.sentence if causes else result_sentence(summary, len(trace.ranks), None, is_extrapolated)
     awaited = [] if causes is None else [late.rank for late in causes.late]
     chosen = (
         ChosenRanks(tuple(options.ranks))
@@ -157,8 +161,9 @@ def gather(
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
-        "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
+        "extrapolated" if is_extrapolated else "recorded",
         summary,
+        result,
         basis,
         advice,
         causes,

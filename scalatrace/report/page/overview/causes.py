@@ -21,7 +21,7 @@ from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import thread_count
 
-__all__ = ["LateRank", "LateRankComputation", "SerialPart", "WaitCauses", "causes_of"]
+__all__ = ["LateRank", "LateRankComputation", "SerialPart", "WaitCauses", "causes_of", "result_sentence"]
 
 MAX_LATE_RANKS, MAX_PLACES, MAX_PAIRS, MAX_DRAWN_RANKS = 6, 3, 12, 1024
 """Late ranks that are listed, computations of each, pairs of ranks, and ranks that are drawn."""
@@ -158,7 +158,7 @@ def causes_of(
     named = _named(late)
     caused_part = sum(each.share for each in named) * parts.waiting if parts and who else 0.0
     why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
-    text = _parts(summary, nranks, parts, EXTRAPOLATED in trace.meta)
+    text = result_sentence(summary, nranks, parts, EXTRAPOLATED in trace.meta)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     return WaitCauses(
         parts,
@@ -246,15 +246,19 @@ def _in_turn(serial: SerialPart, nranks: int) -> str:
     )
 
 
-def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrapolated: bool) -> str:
-    """Return the run time and its parts in a sentence.
+def result_sentence(
+    summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrapolated: bool
+) -> str:
+    """Return the run time and its parts in a sentence; "" where no time was measured.
 
     An extrapolated trace has no times of each rank: in the simulated run, all of them compute equally long.
     """
+    if not summary.run_time_ns:
+        return ""
     if summary.run_time_interval_ns is not None:
         time = " to ".join(map(coarse_duration, summary.run_time_interval_ns))
     else:
-        time = coarse_duration(summary.run_time_ns or 0.0)
+        time = coarse_duration(summary.run_time_ns)
     text = (
         f"{time}{' (mean)' if summary.mean_note else ''} on {number(nranks)} rank{'s' if nranks > 1 else ''}"
     )
@@ -263,9 +267,9 @@ def _parts(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrap
         text += (
             ", extrapolated from runs whose ranks shared cores" if is_extrapolated else " that shared cores"
         )
-        if whole_ns and summary.comm_ns is not None:
-            in_mpi = coarse_percent(summary.comm_ns / whole_ns)
-            text += f": {in_mpi} of the time in MPI, with the waiting for cores"
+    if whole_ns and summary.comm_ns is not None and (summary.shared_cores or parts is None):
+        text += f": {coarse_percent(summary.comm_ns / whole_ns)} of the time in MPI"
+        text += ", with the waiting for cores" if summary.shared_cores else ""
     if parts is None:
         return f"{text}."
     if summary.shared_cores:
