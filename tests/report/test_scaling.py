@@ -16,11 +16,13 @@ from scalatrace.report.page.scaling import scaling_of, scaling_page
 from scalatrace.report.scaling.rank_totals import PredictedAmount, RankTotal, describe_prediction
 from scalatrace.report.scaling.recorded_growth import IN_MPI
 from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling, scaling_run
+from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Histogram
-from scalatrace.trace.values.vec import Vec
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.late_ranks import STRONG, WEAK, run, times
 
@@ -49,11 +51,9 @@ def test_the_kind_of_scaling_is_judged() -> None:
     grows = [run(n, 1600 / n**0.5, 10, 500, 500) for n in (4, 16)]
     assert kind_of_scaling(grows).name == ""
     # Computation that contains waiting for cores says nothing; messages do.
-    shared = [
-        replace(each, shared_cores="shared", messages=10.0, bytes_sent=8000 / each.nranks) for each in WEAK
-    ]
+    shared = [replace(each, shared_cores="shared", typical_bytes=800 / each.nranks) for each in WEAK]
     assert kind_of_scaling(shared).name == "strong"
-    assert kind_of_scaling([replace(each, bytes_sent=640.0) for each in shared]).name == "weak"
+    assert kind_of_scaling([replace(each, typical_bytes=64.0) for each in shared]).name == "weak"
 
 
 def test_what_dominates_beyond_the_runs() -> None:
@@ -81,18 +81,50 @@ def test_times_with_wide_intervals_are_not_said_to_be_predicted() -> None:
 def test_computation_and_messages_that_contradict_each_other_are_no_kind() -> None:
     """Computation grows with the ranks, but each message is shorter: the problem is the same."""
     runs = [
-        replace(each, compute_ns=1000.0, messages=10.0, bytes_sent=8000.0 / each.nranks, shared_cores="")
+        replace(each, compute_ns=1000.0, typical_bytes=8000.0 / each.nranks, shared_cores="")
         for each in STRONG
     ]
     kind = scaling_of(runs, [times(n) for n in (4, 8, 16)]).kind
     assert kind.name == ""
-    assert ", but messages of the largest run have 25 % of the size" in kind.reason
+    assert ", but typical messages of the largest run have 25 % of the size" in kind.reason
 
 
 def counted(each: ScalingRun) -> ScalingRun:
     """Each rank sends 10 messages of 80 B for each of all ranks, and makes 7 collective calls."""
     n = each.nranks
     return replace(each, calls=10.0 * n + 7, messages=10.0 * n, collectives=7.0, bytes_sent=800.0 * n)
+
+
+def test_messages_without_a_receiver_do_not_count() -> None:
+    """Only one of four ranks has a neighbour for its long message; each sends a short one."""
+    b = Builder(4)
+    data: dict[str, Any] = {"datatype": DOUBLE, "comm": Comm()}
+    others = RankList([1, 2, 3])
+    dest = Groups(((RankList([0]), Vec(1)), (others, Vec(PROC_NULL))))
+    count = Groups(((RankList([0]), Vec(100)), (others, Vec(0))))
+    short = b.event("Send", dest=To(Encoding.MODULO, Vec(1)), tag=0, count=8, **data)
+    long = b.event("Send", dest=To(Encoding.ABSOLUTE, dest), tag=1, count=count, **data)
+    stats = (PredStats(0, tuple(Histogram(4, 9000, 9000, 9000, 0) for _ in range(2))),)
+    trace = b.of(replace(b.event("Barrier", comm=Comm()), stats=stats), b.loop(10, short, long))
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
+    counts = scaling_run(trace, "a.st", None)
+    assert counts.messages == 12.5
+    assert counts.bytes_sent == 10 * (64 + 800 / 4)
+    assert counts.typical_bytes == 800
+
+
+def test_sizes_of_one_call_site_are_distinguished() -> None:
+    """A loop over neighbours sends faces and corners; most bytes are in the faces."""
+    b = Builder(2)
+    faces_and_corners = Vec([(10, 0, 100, 1, 1, 1, 1)])
+    send = b.event(
+        "Send", dest=To(Encoding.MODULO, Vec(1)), tag=0, count=faces_and_corners, datatype=DOUBLE, comm=Comm()
+    )
+    stats = (PredStats(0, tuple(Histogram(2, 9000, 9000, 9000, 0) for _ in range(2))),)
+    trace = b.of(replace(b.event("Barrier", comm=Comm()), stats=stats), b.loop(50, send))
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
+    counts = scaling_run(trace, "a.st", None)
+    assert (counts.message_bytes, counts.typical_bytes) == (8 * 104 / 5, 800)
 
 
 def persistent(nranks: int) -> Trace:
@@ -152,7 +184,8 @@ def test_of_runs_that_waited_for_cores_the_work_is_extended() -> None:
     assert [each.text for each in rows["collective calls"].predicted] == ["7", "7", "7"]
     assert rows["bytes in messages"].predicted[0].value == pytest.approx(32 * 800)
     _, beyond = scaling.sentences
-    assert "a rank would compute" in beyond
+    assert "a rank would send 220 to 320" in beyond
+    assert "compute" not in beyond  # its interval begins at 0
     assert "make 7 collective calls." in beyond
     assert beyond.endswith(
         ". Run time is not predicted: it needs 3 runs with a core for each rank; "
@@ -174,12 +207,12 @@ def test_predictions_without_a_limit_are_left_out_of_the_sentence() -> None:
     """Times that jump have a law, but an interval from 0 to infinity."""
     totals = [RankTotal("run time", (), "p", tuple(amount(n, None) for n in (32, 64)))]
     assert describe_prediction(STRONG, totals) == (
-        "Run time on 32 and 64 ranks is not known: the runs set no limit."
+        "Run time on 32 and 64 ranks is not known: the runs set no narrow limit."
     )
     totals.append(RankTotal("collective calls", (), "7", tuple(amount(n, 7.0) for n in (32, 64))))
     assert describe_prediction(STRONG, totals) == (
         "On 32 and 64 ranks, a rank would make 7 collective calls. "
-        "Run time is not known: the runs set no limit."
+        "Run time is not known: the runs set no narrow limit."
     )
 
 

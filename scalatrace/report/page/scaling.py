@@ -7,7 +7,12 @@ from dataclasses import asdict, dataclass
 from math import inf
 
 from scalatrace.report.page.page import rendered
-from scalatrace.report.scaling.rank_totals import RankTotal, describe_prediction, fit_rank_totals
+from scalatrace.report.scaling.rank_totals import (
+    MAX_NAMED_RATIO,
+    RankTotal,
+    describe_prediction,
+    fit_rank_totals,
+)
 from scalatrace.report.scaling.recorded_growth import COMPUTATION, GrowingTime, growing_times, times_of_sites
 from scalatrace.report.scaling.runs import (
     GRADES,
@@ -65,9 +70,6 @@ EFFICIENCIES = (
 )
 """Lines of the table of efficiencies: depth, column of `efficiency_rows`, text. Each is the product of those
 below it that are one level deeper."""
-
-MAX_INTERVAL_RATIO = 10
-"""Upper over lower end of the interval of a predicted time, up to which the page names the time."""
 
 MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
@@ -196,7 +198,7 @@ def _beyond(growth: Sequence[GrowingTime]) -> list[str]:
         return []
     row, far = fitted[0], fitted[0].predicted[-1]
     high_ns = inf if far.high_ns is None else far.high_ns
-    if far.vague and high_ns > MAX_INTERVAL_RATIO * far.low_ns:
+    if far.vague and high_ns > MAX_NAMED_RATIO * far.low_ns:
         return [f"What takes most time on {number(far.nranks)} ranks cannot be predicted from these runs."]
     place = f"the computation before {row.op}" if row.kind == COMPUTATION else row.op
     site = f" {short_frame(row.site)}" if row.site else ""

@@ -17,10 +17,13 @@ from scalatrace.stats.forms import Points
 from scalatrace.stats.interval_width import is_vague
 from scalatrace.stats.normal_form import fit_normal_form
 
-__all__ = ["PredictedAmount", "RankTotal", "describe_prediction", "fit_rank_totals"]
+__all__ = ["MAX_NAMED_RATIO", "PredictedAmount", "RankTotal", "describe_prediction", "fit_rank_totals"]
 
 MAX_CLOSE = 1.02
 """Upper over lower end of an interval, up to which the number stands for it."""
+
+MAX_NAMED_RATIO = 10
+"""Upper over lower end of the interval of an amount that sentences name."""
 
 MAX_NAMED_SIZES = 2
 """Predicted numbers of ranks that the sentence names."""
@@ -45,8 +48,8 @@ class PredictedAmount:
 
     @property
     def is_known(self) -> bool:
-        """Whether the runs set a limit."""
-        return self.high is not None or self.low > 0
+        """Whether the interval is narrow enough to name it in a sentence."""
+        return self.high is not None and self.high <= MAX_NAMED_RATIO * self.low
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,9 @@ def describe_prediction(runs: Sequence[ScalingRun], rows: Sequence[RankTotal]) -
     known = {name for name, row in by_name.items() if all(each.is_known for each in _select_named(row))}
     if "run time" in known:
         return f"Predicted run time on {ranks} ranks: {_values(by_name['run time'])}."
-    reason = "not known: the runs set no limit" if "run time" in by_name else _explain_missing_law(runs)
+    reason = (
+        "not known: the runs set no narrow limit" if "run time" in by_name else _explain_missing_law(runs)
+    )
     work = [f"{verb} {_values(by_name[name])}{noun}" for name, verb, noun in WORK if name in known]
     if not work:
         return f"Run time on {ranks} ranks is {reason}."

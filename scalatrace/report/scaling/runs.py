@@ -12,25 +12,34 @@ In weak scaling the computation of the smallest run counts as often as there are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import log
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.operations import COLLECTIVES, SENDING, operation
+from scalatrace.operations import COLLECTIVES, SENDING, operation, sent_bytes
 from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, time_parts
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.style import coarse, coarse_percent
+from scalatrace.trace.model.elastic import at
+from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import oversubscription_note
-from scalatrace.trace.query.traffic import traffic_by_class
+from scalatrace.trace.query.grouped import counted_calls
+from scalatrace.trace.query.summaries import byte_parameters
+from scalatrace.trace.query.traffic import RankTraffic, traffic_by_class
+from scalatrace.trace.values.vec import PROC_NULL
 
 __all__ = [
     "GRADES", "ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "grade", "kind_of_scaling",
     "scaling_run",
 ]  # fmt: skip
+
+MAX_SIZES = 1024
+"""Different calls of an event node and rank whose sizes are distinguished."""
 
 MAX_STRONG_EXPONENT, MIN_WEAK_EXPONENT = 0.3, 0.7
 """Exponents of the number of ranks with which the work of all ranks grows in strong and in weak scaling."""
@@ -54,6 +63,7 @@ class ScalingRun:
         calls, messages, collectives: number of all calls, of sent messages, and of collective calls of a rank
             (mean); None: not counted. Those of persistent requests count where they are started.
         bytes_sent: bytes in the messages of a rank (mean); None: not counted.
+        typical_bytes: half of all bytes are in messages that are no smaller; None: there are none.
     """
 
     name: str
@@ -70,6 +80,7 @@ class ScalingRun:
     messages: float | None = None
     collectives: float | None = None
     bytes_sent: float | None = None
+    typical_bytes: float | None = None
 
     @property
     def message_bytes(self) -> float | None:
@@ -120,21 +131,58 @@ def grade(efficiency: float | None) -> str:
     return "" if efficiency is None else next(name for name, least in GRADES if efficiency >= least)
 
 
-def _counts(trace: Trace) -> dict[str, float]:
+def _counts(trace: Trace) -> dict[str, float | None]:
     """Return the counts of a rank by the names of a ScalingRun; {}: they are not countable."""
     sums = dict.fromkeys(("calls", "messages", "collectives", "bytes_sent"), 0)
+    bytes_by_size: Counter[float] = Counter()
     try:
         for part in traffic_by_class(trace):
             row, n = operation(part.op), len(part.ranks)
             sums["calls"] += n * part.calls
             if row.category in COLLECTIVES:
                 sums["collectives"] += n * part.times
-            elif row.category in SENDING and row.sends:
+            elif row.category in SENDING and row.sends and part.times and not _has_no_receiver(trace, part):
                 sums["messages"] += n * part.times
                 sums["bytes_sent"] += n * part.sent
+                for size, total in _bytes_by_size(trace, part):
+                    bytes_by_size[size] += n * total
     except (LimitError, UsageError):
         return {}
-    return {name: total / len(trace.ranks) for name, total in sums.items()}
+    means: dict[str, float | None] = {name: total / len(trace.ranks) for name, total in sums.items()}
+    return {**means, "typical_bytes": _size_of_most_bytes(bytes_by_size)}
+
+
+def _bytes_by_size(trace: Trace, part: RankTraffic) -> list[tuple[float, int]]:
+    """Return sizes of a rank's messages, and the bytes in these; of very many sizes, their mean."""
+    sizes = []
+    if part.calls and trace.ops[part.event.op].name == part.op:
+        calls = counted_calls(trace, part.event, part.ranks.first, part.calls, byte_parameters)
+        sizes = [(sent_bytes(part.op, call), n) for call, n in islice(calls, MAX_SIZES + 1)]
+    if not 0 < len(sizes) <= MAX_SIZES:
+        return [(part.sent / part.times, part.sent)]
+    return [(size, size * n) for size, n in sizes]
+
+
+def _has_no_receiver(trace: Trace, part: RankTraffic) -> bool:
+    """Return whether the messages of a call go to MPI_PROC_NULL."""
+    op, schema = operation(part.op), trace.ops[part.event.op]
+    if part.sent or op.sends is None or schema.name != part.op:
+        return False
+    for (name, _), param in zip(schema.params, part.event.params, strict=True):
+        if name == op.sends.peer and isinstance(param, Peer):
+            value = at(param.value, part.ranks.first)
+            return value is not None and value.constant == PROC_NULL
+    return False
+
+
+def _size_of_most_bytes(bytes_by_size: Mapping[float, int]) -> float | None:
+    """Return the size for which half of all bytes are in messages that are no smaller; None: no bytes."""
+    half, above = sum(bytes_by_size.values()) / 2, 0
+    for size in sorted(bytes_by_size, reverse=True):
+        above += bytes_by_size[size]
+        if above >= half and size:
+            return size
+    return None
 
 
 def check_sizes(runs: Sequence[ScalingRun]) -> None:
@@ -206,12 +254,12 @@ def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
     first, last = runs[0], runs[-1]
     growth = log(last.nranks / first.nranks)
     by_messages = by_computation = None
-    if first.message_bytes and last.message_bytes:
-        power = log(last.message_bytes / first.message_bytes) / growth
+    if first.typical_bytes and last.typical_bytes:
+        power = log(last.typical_bytes / first.typical_bytes) / growth
         name = "weak" if abs(power) < MAX_WEAK_SIZE_EXPONENT else "strong" if power < 0 else ""
-        change = coarse_percent(last.message_bytes / first.message_bytes)
+        change = coarse_percent(last.typical_bytes / first.typical_bytes)
         by_messages = ScalingKind(
-            name, f"messages of the largest run have {change} of the size in the smallest"
+            name, f"typical messages of the largest run have {change} of the size in the smallest"
         )
     if not any(run.shared_cores for run in runs) and first.compute_ns and last.compute_ns:
         power = log(last.compute_ns * last.nranks / (first.compute_ns * first.nranks)) / growth

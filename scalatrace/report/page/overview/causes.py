@@ -246,9 +246,7 @@ def _in_turn(serial: SerialPart, nranks: int) -> str:
     )
 
 
-def result_sentence(
-    summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrapolated: bool
-) -> str:
+def result_sentence(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrapolated: bool) -> str:
     """Return the run time and its parts in a sentence; "" where no time was measured.
 
     An extrapolated trace has no times of each rank: in the simulated run, all of them compute equally long.
