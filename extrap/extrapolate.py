@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from keyword import iskeyword
@@ -22,7 +22,7 @@ from scalatrace.extrap.errors import (
     PollingError,
     UndeterminedError,
 )
-from scalatrace.extrap.fit.fit_trace import fit
+from scalatrace.extrap.fit.fit_trace import Explain, fit
 from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
 from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
@@ -361,22 +361,29 @@ def model_of(
     def with_problem_size() -> _Sized | None:
         return _with_problem_size(ordered, runs, workers, foldings)
 
-    def explain() -> SymbolicTrace | None:
-        return sized[0] if (sized := with_problem_size()) else None
+    @cache
+    def with_argument() -> _Sized | None:
+        return _with_argument(ordered, case, workers, foldings)
+
+    def with_size(error: ExtrapolationError) -> _Sized | None:
+        if isinstance(error, PollingError):
+            return None
+        sized = with_problem_size()
+        if sized is None and isinstance(error, NoFormulaError) and error.values:
+            sized = with_argument() if is_divided(error.values, case.grids) else None
+        return sized
+
+    def explain(error: NoFormulaError) -> SymbolicTrace | None:
+        return sized[0] if (sized := with_size(error)) else None
 
     with advising(case, ordered, workers=workers):
         try:
             model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings, explain)
         except ExtrapolationError as error:
-            is_of_timing = isinstance(error, PollingError)
-            sized = None
-            if isinstance(error, NoFormulaError) and error.values and is_divided(error.values, case.grids):
-                sized = _with_argument(ordered, case, workers, foldings)
-            if sized is None and not is_of_timing:
-                sized = with_problem_size()
+            sized = with_size(error)
             if sized is None:
                 error.notes = (f"grid: {evidence}",)
-                if dims_of is None and not is_of_timing:
+                if dims_of is None and not isinstance(error, PollingError):
                     step = _leaving_out_smallest(ordered, len(runs[0].grid.dims) + 1)
                     error.step = step if step and (on_a_line or _follow_rules(ordered[1:], workers)) else None
                 raise
@@ -384,8 +391,9 @@ def model_of(
             sized = None
             if FOUND_SIZE in model.meta or divides_numbers(model):
                 sized = with_problem_size()
-                if sized is None and case.grid is not None and not is_determined(case, model):
-                    sized = _with_argument(ordered, case, workers, foldings)
+                is_open = case.grid is not None and not is_determined(case, model)
+                if sized is None and (FOUND_SIZE in model.meta or is_open):
+                    sized = with_argument()
             if sized is None:
                 return ordered, model, evidence
     model, size = sized
@@ -470,7 +478,7 @@ def fit_prepared(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
-    explain: Callable[[], SymbolicTrace | None] | None = None,
+    explain: Explain | None = None,
 ) -> SymbolicTrace:
     """Fit the symbolic trace of the result of `prepared`. Raises ExtrapolationError."""
     model = fit(traces, runs, workers, accept_unconfirmed, foldings, explain)

@@ -80,7 +80,10 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Fitted", "Fitter", "assemble_model", "fit", "where"]
+__all__ = ["Explain", "Fitted", "Fitter", "assemble_model", "fit", "where"]
+
+Explain = Callable[[NoFormulaError], SymbolicTrace | None]
+"""From the error of values without rule to a model that explains them."""
 
 
 def fit(
@@ -89,7 +92,7 @@ def fit(
     workers: int = 1,
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
-    explain: Callable[[], SymbolicTrace | None] | None = None,
+    explain: Explain | None = None,
     alignment: str = "",
 ) -> SymbolicTrace:
     """Fit the symbolic trace of traces of one program on several numbers of ranks.
@@ -99,8 +102,8 @@ def fit(
         workers: processes that share the events among them.
         accept_unconfirmed: whether formulas count that the traces do not confirm, where there are no others.
         foldings: of the traces, if they exist already.
-        explain: gives a model with a parameter that explains values without rule, before alternatives to the
-            recorded nodes are sought, which takes much longer.
+        explain: gives a model with a parameter that explains the values without rule of an error, before
+            alternatives to the recorded nodes are sought, which takes much longer.
         alignment: the only one to try, with those that it needs; "": all.
 
     Raises:
@@ -120,19 +123,19 @@ def fit(
     return replace(assemble_model(traces, runs, nodes), alignment=fitter.alignment)
 
 
-def _explained(fitter: Fitter, explain: Callable[[], SymbolicTrace | None]) -> SymbolicTrace | None:
+def _explained(fitter: Fitter, explain: Explain) -> SymbolicTrace | None:
     """Return the model of `explain` where the recorded nodes have values without rule.
 
     If calls of a tree have no formula, `explain` is called before loops over stages are tried: where the size
     of the problem is unknown, counts have no formula in any alignment.
     """
-    is_asked = fitter.has_unruled_trees
-    if is_asked and (model := explain()) is not None:
+    unruled = fitter.unruled_trees
+    if unruled is not None and (model := explain(unruled)) is not None:
         return model
     try:
         fitter.aligned_rules()
     except NoFormulaError as error:
-        return None if is_asked or isinstance(error, PollingError) else explain()
+        return None if unruled is not None or isinstance(error, PollingError) else explain(error)
     except ExtrapolationError:
         pass
     return None
@@ -322,7 +325,7 @@ class Fitter:
     @cached_property
     def _aligned(self) -> tuple[Rule, ...] | ExtrapolationError:
         """The rules of `aligned_rules`, or why there are none."""
-        if self.has_unruled_trees and self._staged_rules is not None:
+        if self.unruled_trees is not None and self._staged_rules is not None:
             self.alignment = TreeAlignment.STAGED
             return self._staged_rules
         self.alignment = TreeAlignment.RECORDED
@@ -337,15 +340,12 @@ class Fitter:
         return self._rules_or_error(next(self._untried))
 
     @cached_property
-    def has_unruled_trees(self) -> bool:
-        """Whether the first quantity without rule belongs to calls that are stages of trees."""
+    def unruled_trees(self) -> NoFormulaError | None:
+        """The error of the first quantity without rule, if it belongs to calls that are stages of trees."""
         error = self._recorded
-        return (
-            isinstance(error, NoFormulaError)
-            and not isinstance(error, PollingError)
-            and bool(error.sites)
-            and not error.sites.isdisjoint(self._foldings.staged_sites)
-        )
+        if not isinstance(error, NoFormulaError) or isinstance(error, PollingError) or not error.sites:
+            return None
+        return None if error.sites.isdisjoint(self._foldings.staged_sites) else error
 
     def _rules_or_error(self, nodes: tuple[Aligned, ...]) -> tuple[Rule, ...] | ExtrapolationError:
         try:
