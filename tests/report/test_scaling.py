@@ -56,6 +56,15 @@ def test_the_kind_of_scaling_is_judged() -> None:
     assert kind_of_scaling([replace(each, typical_bytes=64.0) for each in shared]).name == "weak"
 
 
+def test_runs_of_a_fixed_time_are_of_no_kind() -> None:
+    """Slower runs do fewer steps, so neither speed-up says anything."""
+    kind = kind_of_scaling([replace(each, collectives=42_000 / each.nranks) for each in WEAK])
+    assert kind.name == ""
+    assert (
+        kind.reason == "a rank makes 2,600 to 10,500 collective calls, so the runs do not do the same steps"
+    )
+
+
 def test_what_dominates_beyond_the_runs() -> None:
     scaling = scaling_of(STRONG, [times(n) for n in (4, 8, 16)])
     first, second = scaling.growth
@@ -180,7 +189,7 @@ def test_of_runs_that_waited_for_cores_the_work_is_extended() -> None:
     assert scaling.predicted_ranks == (32, 64, 256)
     rows = {row.name: row for row in scaling.totals}
     assert rows["run time"].predicted == ()
-    assert rows["run time"].note == "not predicted: mostly waiting for cores"
+    assert rows["run time"].note == "not predicted: contains waiting for cores"
     assert [each.text for each in rows["collective calls"].predicted] == ["7", "7", "7"]
     assert rows["bytes in messages"].predicted[0].value == pytest.approx(32 * 800)
     _, beyond = scaling.sentences

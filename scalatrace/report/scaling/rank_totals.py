@@ -81,18 +81,18 @@ class _Amount:
 
 AMOUNTS = (
     _Amount("run time", lambda run: run.run_time_ns, coarse_duration, is_time=True),
-    _Amount("computation", lambda run: run.compute_ns, coarse_duration),
+    _Amount("computation", lambda run: run.compute_ns, coarse_duration, is_time=True),
     _Amount("calls", lambda run: run.calls, lambda n: number(coarse(n))),
     _Amount("messages sent", lambda run: run.messages, lambda n: number(coarse(n))),
     _Amount("bytes in messages", lambda run: run.bytes_sent, lambda n: nbytes(coarse(n))),
     _Amount("collective calls", lambda run: run.collectives, lambda n: number(coarse(n))),
 )
 CONTAINS_WAITING = "contains waiting for cores"
-MOSTLY_WAITING = "not predicted: mostly waiting for cores"
+NOT_PREDICTED = f"not predicted: {CONTAINS_WAITING}"
 
 
 def fit_rank_totals(runs: Sequence[ScalingRun]) -> list[RankTotal]:
-    """Return the amounts of a rank; run times are predicted from the runs with a core for each rank only.
+    """Return the amounts of a rank; times are predicted from the runs with a core for each rank only.
 
     Args:
         runs: ascending by ranks.
@@ -111,9 +111,7 @@ def fit_rank_totals(runs: Sequence[ScalingRun]) -> list[RankTotal]:
         formula, predicted = _fit(known, runs[-1].nranks, amount.text)
         note = ""
         if shared and amount.is_time:
-            note = CONTAINS_WAITING if predicted else MOSTLY_WAITING
-        elif shared and amount.name == "computation":
-            note = CONTAINS_WAITING
+            note = CONTAINS_WAITING if predicted else NOT_PREDICTED
         texts = tuple("–" if value is None else amount.text(value) for value in values)
         rows.append(RankTotal(amount.name, texts, formula, predicted, note))
     return rows

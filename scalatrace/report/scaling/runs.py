@@ -23,7 +23,7 @@ from scalatrace.operations import COLLECTIVES, SENDING, operation, sent_bytes
 from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, time_parts
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
-from scalatrace.report.style import coarse, coarse_percent
+from scalatrace.report.style import coarse, coarse_percent, number
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
@@ -249,9 +249,22 @@ MAX_WEAK_SIZE_EXPONENT = 0.1
 """Exponent of the number of ranks with which messages grow or shrink in weak scaling, at most."""
 
 
+MAX_STEP_RATIO = 2.0
+"""Ratio of the collective calls of a rank in two runs, up to which both may do the same steps."""
+
+
 def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
-    """Judge by the computation of all ranks and the sizes of messages; on shared cores, by these alone."""
+    """Judge by the computation of all ranks and the sizes of messages; on shared cores, by these alone.
+
+    Runs of a fixed time do more steps the faster they are: they are of no kind.
+    """
     first, last = runs[0], runs[-1]
+    calls = [run.collectives for run in runs if run.collectives]
+    if calls and max(calls) > MAX_STEP_RATIO * min(calls):
+        fewest, most = (number(coarse(calls)) for calls in (min(calls), max(calls)))
+        return ScalingKind(
+            "", f"a rank makes {fewest} to {most} collective calls, so the runs do not do the same steps"
+        )
     growth = log(last.nranks / first.nranks)
     by_messages = by_computation = None
     if first.typical_bytes and last.typical_bytes:
