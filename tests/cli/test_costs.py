@@ -224,12 +224,12 @@ def test_a_slower_computation_comes_first() -> None:
         ("computation", 300, 0.75), ("in Barrier", 100, 0.25),
     ]  # fmt: skip
     assert found.sentence("a.st", "b.st") == (
-        "b.st is 400 ns slower (run time 580 ns, 180 ns before): 300 ns computation "
+        "b.st is 400 ns slower (run time 580 ns, that of a.st 180 ns): 300 ns computation "
         "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier); 100 ns in Barrier heat.py:30:halo."
     )
     backwards = ComparisonReporter(heat(compute_ns=400, inside_ns=150), heat(), "site", True, 20)
     assert backwards.sentence("b.st", "a.st").startswith(
-        "a.st is 400 ns faster (run time 180 ns, 580 ns before): "
+        "a.st is 400 ns faster (run time 180 ns, that of b.st 580 ns): "
     )
     same = ComparisonReporter(heat(), heat(), "site", True, 20)
     assert same.sentence("a", "b") == "b and a take the same time, 180 ns."
@@ -319,7 +319,7 @@ def test_the_run_time_is_that_of_the_longest_rank() -> None:
     before, after = late([0, 0, 16, 0], 30_000), late([0, 0, 32, 0], 30_000)
     found = ComparisonReporter(before, after, "site", True, 20)
     pattern = (
-        r"b is (\d+) µs slower \(run time (\d+) µs, (\d+) µs before\)[.] A mean rank takes the same time:"
+        r"b is (\d+) µs slower \(run time (\d+) µs, that of a (\d+) µs\)[.] A mean rank takes the same time:"
     )
     numbers = re.match(pattern, found.sentence("a", "b"))
     assert numbers, found.sentence("a", "b")

@@ -167,7 +167,7 @@ class ComparisonReporter:
             slower = "slower" if run_b > run_a else "faster"
             difference_ns = abs(coarse(run_b) - coarse(run_a)) or abs(run_b - run_a)  # of the times as shown
             text = f"{right} is {coarse_duration(difference_ns)} {slower}"
-            text += f" (run time {coarse_duration(run_b)}, {coarse_duration(run_a)} before)"
+            text += f" (run time {coarse_duration(run_b)}, that of {left} {coarse_duration(run_a)})"
         if _change(mean_a, mean_b) <= MAX_EQUAL:
             same = "A mean rank takes the same time: ranks differ more or less than before."
             return f"{text}. {same}{self._uneven_text()}"

@@ -15,7 +15,7 @@ __all__ = ["UnevenRanks", "uneven_ranks"]
 MIN_TIMES_MEAN = 1.5
 """Difference of a rank that is named over the mean of all ranks."""
 
-MIN_SUM_SHARE = 0.75
+MIN_SUM_SHARE = 0.6
 """Part of the differences of all ranks, of either sign, that the named ranks make up."""
 
 MAX_RANK_SHARE = 0.5
