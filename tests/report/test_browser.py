@@ -230,7 +230,14 @@ def test_patterns(view_of: View, tmp_path: Path) -> None:
         assert view.page.locator(".card[data-kind=ring]").count() == 1
         rows = view.page.locator(".card[data-kind=ring] tbody tr").all_inner_texts()
         assert [row.split("\t") for row in rows] == [
-            ["Irecv", "ring.py:3:turn", "0-3", "from own rank -1 modulo 4", "40", "up to 800 B per message"],
+            [
+                "Irecv",
+                "ring.py:3:turn",
+                "0-3",
+                "from own rank -1 modulo 4",
+                "40",
+                "buffer of 800 B per message",
+            ],
             ["Send", "ring.py:4:turn", "0-3", "to own rank +1 modulo 4", "40", "800 B per message"],
         ]
         view.page.locator(".card[data-kind=ring] button.link").last.click()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scalatrace.executor.ideal_run import IdealRun
 from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import Event, node_numbers
+from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence, node_numbers
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
-from support.builder import DOUBLE, Builder, Comm
+from support.builder import DOUBLE, Builder, Comm, To
 from support.small_messages import LONG_NS, NRANKS, P2P, STEPS, exchange, measured
 
 
@@ -116,3 +120,34 @@ def test_number_of_the_call_that_sends() -> None:
     assert isinstance(sends, Event)
     assert found.small is not None
     assert found.small.node == numbers[id(sends)]
+
+
+def halo_of_cells() -> Trace:
+    """Each step: a long computation, then a message for each of 100 cells, and a completion."""
+    b = Builder(NRANKS)
+    receive = b.event("Irecv", at=("a.py:7:post",), count=1, **P2P, source=To(Encoding.MODULO, Vec(-1)))
+    send = b.event("Isend", at=("a.py:8:post",), count=1, **P2P, dest=To(Encoding.MODULO, Vec(1)))
+    back = b.event("Isend", at=("a.py:9:post",), count=1, **P2P, dest=To(Encoding.MODULO, Vec(-1)))
+    end = b.event("Waitall", at=("a.py:10:main",), requests=tuple(range(300)))
+    return b.of(b.loop(STEPS, b.loop(100, receive), b.loop(100, send), b.loop(100, back), end))
+
+
+def test_messages_of_an_iteration_count_together() -> None:
+    """The computation before the first of them does not part them; one before the last would."""
+    trace = measured(halo_of_cells())
+    first = next(trace.leaves())
+    rows = (PredStats(1, (histogram(NRANKS * STEPS, LONG_NS), histogram(NRANKS * STEPS, 3_000))),)
+
+    def with_first(node: Node) -> Node:
+        if isinstance(node, Sequence):
+            return replace(node, nodes=tuple(map(with_first, node.nodes)))
+        return replace(node, stats=(*node.stats, *rows)) if node is first else node
+
+    found = aggregates(replace(trace, nodes=[with_first(node) for node in trace.nodes])).small
+    assert found is not None
+    assert "200 small messages of 8 B per rank and iteration at a.py:8 and 1 more place" in found.text
+    assert found.total == NRANKS * STEPS * 200
+
+
+def histogram(count: int, ns: float) -> Histogram:
+    return Histogram(count, ns, ns, ns, 0, ())

@@ -72,6 +72,7 @@ class TreeNode:
         left_out: nodes that are not shown.
         thread: of a node with all calls of a further thread: its number; 0: none.
         partners: to whom the ranks of a call send, and from whom they receive; "": no messages, or not known.
+        ends_sends: the requests that a completion ends are those of sends.
     """
 
     number: int
@@ -80,6 +81,7 @@ class TreeNode:
     repeat: str = ""
     times: str = ""
     alone: bool = False
+    ends_sends: bool = False
     place: str = ""
     within: Stack = ()
     ranks: str = ""

@@ -70,6 +70,8 @@ class TimeLineView {
         this.from = start === null ? this.from : start - 0.05 * iteration;
         this.to = Math.max(this.to, this.from + (start === null ? 2 : 1.15) * iteration);
       } else if (iteration) this.to = Math.max(this.to, this.from + 2 * iteration);
+      const beyond = this.to - this.last;
+      if (beyond > 0) [this.from, this.to] = [Math.max(this.first, this.from - beyond), this.last];
     }
     this.draw();
   }

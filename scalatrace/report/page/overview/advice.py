@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
@@ -53,12 +54,13 @@ class Advice:
 
     Attributes:
         kind: "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
-            "computation", "serialisation", "late-start" or "nothing".
+            "computation", "serialisation", "late-start", "cores" or "nothing".
         share: of the run time, between 0 and 1.
         low_share: lower estimate of the share; None: there is one value.
         is_bound: the share is an upper bound: recorded waiting may have other reasons.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
+        where: place or ranks, for the summary; "": not one.
     """
 
     kind: str
@@ -69,6 +71,7 @@ class Advice:
     node: int = 0
     low_share: float | None = None
     is_bound: bool = False
+    where: str = ""
 
 
 def advice_of(
@@ -89,7 +92,7 @@ def advice_of(
             waiting.
     """
     entries: list[Advice] = []
-    late_ranks = () if causes is None else causes.named or causes.late[:MAX_NAMED]
+    late_ranks = () if causes is None or not causes.who else causes.named or causes.late[:MAX_NAMED]
     if causes is not None and causes.serial is not None and basis.whole_ns:
         entries.append(_serialisation(causes.serial, summary))
     calls = list(leaves(tree.root))
@@ -102,9 +105,13 @@ def advice_of(
         entries.append(_late_start(causes.starts, summary.nprocs, basis))
     if basis.whole_ns:
         late = tuple(_late(summary, basis, computing, prediction, late_ranks))
+        limit_ns = inf
+        if basis.contains_core_waits and causes is not None and causes.parts is not None:
+            limit_ns = causes.parts.waiting * causes.ideal_ns * basis.nranks
+            entries += _advise_on_cores(summary, basis, causes.ideal_ns)
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
-            entries += _advise_on_waiting(calls, basis, name, kind, prediction, more)
+            entries += _advise_on_waiting(calls, basis, name, kind, prediction, limit_ns, more)
         entries += _advise_on_computation(computing, basis, late_ranks)
         entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
@@ -142,6 +149,8 @@ MEASURED = {
     "Receivers may be late, or the network busy.",
 }
 
+WITHOUT_CORES = "The share is at most that of all waiting in the simulated run with a core for each rank."
+
 SIMULATED = {
     "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
     "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late.",
@@ -171,7 +180,25 @@ def _advise_on_computation(
         text = f"The program computes longest before its first MPI calls: {most.place}."
     else:
         text = f"The longest computation between two MPI calls: {most.place}."
-    yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers)
+    yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers, where=most.place)
+
+
+def _advise_on_cores(summary: PageSummary, basis: TimeBasis, ideal_ns: float) -> Iterator[Advice]:
+    """Yield what a core for each rank may save, messages included, which take no time in that run."""
+    run_ns = basis.whole_ns / basis.nranks
+    if run_ns - ideal_ns < MIN_SHARE * run_ns:
+        return
+    text = (
+        f"{summary.shared_cores[:1].upper()}{summary.shared_cores[1:]}. The recorded computation with a core "
+        "for each rank, and messages that take no time, is the shortest run without changes of the program. "
+        "Computation may contain waiting for cores, too: then that run is shorter."
+    )
+    numbers = (
+        ("run time", coarse_duration(run_ns)),
+        ("with a core for each rank", f"{coarse_duration(ideal_ns)}, and the time of messages"),
+    )
+    share = (run_ns - ideal_ns) / run_ns
+    yield Advice("cores", "More ranks than cores", text, share, numbers, is_bound=True)
 
 
 def _late_start(starts: Sequence[LateStart], nranks: int, basis: TimeBasis) -> Advice:
@@ -195,19 +222,20 @@ def _late_start(starts: Sequence[LateStart], nranks: int, basis: TimeBasis) -> A
 def _serialisation(serial: SerialPart, summary: PageSummary) -> Advice:
     """Return the entry; where ranks shared cores, its times are of the simulated run, which is shorter."""
     whole = "the run time"
-    if summary.shared_cores:
+    if summary.shared_cores and serial.ranks:
         whole = f"the {coarse_duration(serial.lost_ns / serial.saving)} of the simulated run"
     text = (
         "Even if messages took no time, most ranks would wait while a few compute, one after another. "
         "Work that does not need the result of the rank before could run at the same time."
     )
-    numbers = (
+    numbers: tuple[tuple[str, str], ...] = (
         ("possible saving, at most", f"{coarse_duration(serial.lost_ns)} of {whole}"),
         ("one after another", f"{coarse_duration(serial.time_ns)} of it"),
         ("ranks that compute there", f"{coarse(serial.mean_ranks):g} of {number(summary.nprocs)} at once"),
         ("mostly", serial.place),
-        ("in turn, for example", f"ranks {serial.ranks}"),
     )
+    if serial.ranks:
+        numbers += (("in turn, for example", f"ranks {serial.ranks}"),)
     return Advice("serialisation", "Ranks run one after another", text, serial.saving, numbers, serial.node)
 
 
@@ -288,24 +316,32 @@ def _advise_on_waiting(
     name: str,
     kind: AwaitedPartner,
     prediction: PagePrediction | None,
+    limit_ns: float,
     more: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
-    """Waiting of the calls of a kind; `more`: further numbers."""
+    """Waiting of the calls of a kind.
+
+    Args:
+        limit_ns: waiting in the run on a network that takes no time, where recorded times contain waiting for
+            cores.
+        more: further numbers.
+    """
     waiting_calls = waiting(calls, kind)
-    waits = sum(map(basis.waiting_ns, waiting_calls))
+    recorded_ns = sum(map(basis.waiting_ns, waiting_calls))
+    waits = min(recorded_ns, limit_ns)
     if waits < MIN_SHARE * basis.whole_ns:
         return
     most = max(waiting_calls, key=basis.waiting_ns)
     inside = sum(leaf.recorded_ns for leaf in waiting_calls)
-    text = MEASURED[name]
+    text = MEASURED[name] if limit_ns == inf else f"{MEASURED[name]} {WITHOUT_CORES}"
     if basis.simulated and prediction is not None:
         text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
+    largest = f"in the {number(most.calls)} calls at one place of {most.op}"
+    if recorded_ns <= limit_ns:
+        largest = f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} {largest}"
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis, is_sum=False)),
-        (
-            "its largest part",
-            f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} at one call of {most.op}",
-        ),
+        ("its largest part", largest),
         ("calls", number(sum(leaf.calls for leaf in waiting_calls))),
         (
             "with shared cores" if basis.simulated else "time in them",
@@ -355,7 +391,7 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
             ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
         )
         text = "Some ranks compute longer than others, which wait for them."
-        yield Advice("load", "Load imbalance", text, lost, numbers)
+        yield Advice("load", "Load imbalance", text, lost, numbers, where=where.removeprefix(", "))
 
 
 def _is_between(row: Computing, small: SmallMessages) -> bool:

@@ -16,6 +16,7 @@ from scalatrace.report.costs.late_starts import LateStart, late_starts, with_lat
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.page.overview.summary import PageSummary
+from scalatrace.report.page.overview.turns import find_barrier_turns
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number, short_site
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
@@ -38,8 +39,11 @@ MIN_SERIAL = 0.1
 MAX_IN_TURN = 6
 """Ranks that are named in the order in which they compute."""
 
-MIN_WAITING = 0.02
-"""Part of the time of all ranks from which on waiting is explained."""
+MIN_WAITING = 0.05
+"""Part of the time of all ranks from which on waiting is explained: totals of a rank are known within 5 %."""
+
+MIN_ONE_PLACE = 2 / 3
+"""Part of the waiting for a rank that is for one computation, from which on that is named alone."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ class SerialPart:
         mean_ranks: ranks that compute at a time.
         place: function and lines of most of the computation, as `computation_place`.
         node: number in the tree of the call before which it is.
-        ranks: an example of ranks that run one after another, as text.
+        ranks: an example of ranks that run one after another, as text; "": between barriers, all of them.
     """
 
     saving: float
@@ -103,6 +107,7 @@ class WaitCauses:
 
     Attributes:
         parts: of the run time; None: not known.
+        ideal_ns: time of the run on a network that takes no time.
         late: ranks for which others wait most.
         pairs: rank that waits, rank that it waits for, ns: the largest.
         by_rank: rank, ns that it waits, ns that others wait for it; (): too many.
@@ -115,6 +120,7 @@ class WaitCauses:
     """
 
     parts: TimeParts | None
+    ideal_ns: float
     late: tuple[LateRank, ...]
     pairs: tuple[tuple[int, int, float], ...]
     by_rank: tuple[tuple[int, float, float], ...]
@@ -155,13 +161,16 @@ def causes_of(
     waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
     who = f"{_who(late, starts)}." if waits and late else ""
     serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
+    turns = _turns(trace, summary.run_time_ns, name)
+    serial = max(filter(None, (serial, turns)), key=lambda each: each.saving, default=None)
     named = _named(late)
     caused_part = sum(each.share for each in named) * parts.waiting if parts and who else 0.0
     why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
-    text = result_sentence(summary, nranks, parts, EXTRAPOLATED in trace.meta)
+    text = result_sentence(summary, nranks, EXTRAPOLATED in trace.meta, parts, ideal.time_ns)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     return WaitCauses(
         parts,
+        ideal.time_ns,
         late,
         tuple(ideal.pairs[:MAX_PAIRS]),
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
@@ -236,17 +245,33 @@ def _serial_part(ideal: IdealRun, parts: TimeParts, nranks: int, name: _Namer) -
     return SerialPart(saving, serial.time_ns, lost_ns, serial.mean_ranks, name(after, node), node, ranks)
 
 
+def _turns(trace: Trace, run_time_ns: float, name: _Namer) -> SerialPart | None:
+    """Return the time in which ranks take turns between barriers; None: it is short."""
+    turns = find_barrier_turns(trace)
+    if turns is None or turns.time_ns < MIN_SERIAL * run_time_ns:
+        return None
+    node = node_numbers(trace.nodes)[id(turns.event)]
+    lost_ns = turns.time_ns * max(1 - turns.mean_ranks / len(trace.ranks), 0.0)
+    saving = min(lost_ns / run_time_ns, 1.0)
+    return SerialPart(saving, turns.time_ns, lost_ns, turns.mean_ranks, name(node, node), node, "")
+
+
 def _in_turn(serial: SerialPart, nranks: int) -> str:
     """Say that ranks run one after another, how long, and where."""
     return (
         f"Ranks run one after another, which costs up to {coarse_percent(serial.saving)} of the time: there, "
         f"about {coarse(serial.mean_ranks):g} of {number(nranks)} ranks compute at a time, mostly "
-        f"{serial.place}; "
-        f"for example ranks {serial.ranks} in turn"
+        f"{serial.place}{f'; for example ranks {serial.ranks} in turn' if serial.ranks else ''}"
     )
 
 
-def result_sentence(summary: PageSummary, nranks: int, parts: TimeParts | None, is_extrapolated: bool) -> str:
+def result_sentence(
+    summary: PageSummary,
+    nranks: int,
+    is_extrapolated: bool,
+    parts: TimeParts | None = None,
+    ideal_ns: float = 0.0,
+) -> str:
     """Return the run time and its parts in a sentence; "" where no time was measured.
 
     An extrapolated trace has no times of each rank: in the simulated run, all of them compute equally long.
@@ -267,13 +292,14 @@ def result_sentence(summary: PageSummary, nranks: int, parts: TimeParts | None, 
         )
     if whole_ns and summary.comm_ns is not None and (summary.shared_cores or parts is None):
         text += f": {coarse_percent(summary.comm_ns / whole_ns)} of the time in MPI"
-        text += ", with the waiting for cores" if summary.shared_cores else ""
+        text += ", waiting for cores included" if summary.shared_cores else ""
     if parts is None:
         return f"{text}."
     if summary.shared_cores:
         equal = ", equally long computation" if is_extrapolated else ""
         text += f". Simulated with a core for each rank{equal} and messages that take no time"
-    texts = [f"{coarse_percent(parts.computing)} computing"]
+    texts = [coarse_duration(ideal_ns)] if summary.shared_cores else []
+    texts.append(f"{coarse_percent(parts.computing)} computing")
     if nranks > 1:
         texts.append(f"{coarse_percent(parts.waiting)} waiting for other ranks")
     if parts.transfer is not None:
@@ -293,7 +319,10 @@ def _who(late: Sequence[LateRank], starts: Sequence[LateStart]) -> str:
     """Name the ranks that cause most waiting, with the largest computation."""
     named = _named(late)
     share = sum(each.share for each in named)
-    where = f"its computation {late[0].places[0].place}"
+    places = late[0].places
+    where = f"its computation {places[0].place}"
+    if len(places) > 1 and places[0].share < MIN_ONE_PLACE * late[0].share:
+        where += f" and {places[1].place}"
     if starts and late[0].rank == starts[0].rank and late[0].places[0].node == starts[0].node:
         late_by, of_waiting = coarse_duration(starts[0].late_ns), coarse_percent(late[0].places[0].share)
         return (

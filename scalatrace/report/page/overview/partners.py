@@ -29,7 +29,8 @@ from scalatrace.trace.values.from_arrays import ranks_in
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = [
-    "AwaitedPartner", "Partners", "awaited_partners", "collective_partner", "kind_of", "message_partners",
+    "COMPLETING", "AwaitedPartner", "Partners", "awaited_partners", "collective_partner", "kind_of",
+    "message_partners",
 ]  # fmt: skip
 
 
@@ -82,6 +83,7 @@ class Partners:
         pairs: rank, and world rank of a partner.
         wildcard: whether a call takes messages of any rank.
         together: collective operations that a completion ends.
+        receives: whether a message is received.
         complete: whether all calls of all ranks were examined.
         cut: whether some calls of an examined rank were not.
     """
@@ -89,6 +91,7 @@ class Partners:
     pairs: set[tuple[int, int]] = field(default_factory=set)
     wildcard: bool = False
     together: set[str] = field(default_factory=set)
+    receives: bool = False
     complete: bool = True
     cut: bool = False
 
@@ -111,6 +114,12 @@ class Partners:
             self.together.add(op)
         else:
             self.add_peer(rank, peer)
+            self.receives |= operation(call.op).recvs is not None
+
+    @property
+    def only_receive(self) -> bool:
+        """Whether all partners are receivers."""
+        return self.complete and bool(self.pairs) and not (self.receives or self.wildcard or self.together)
 
     def text(self, nranks: int) -> str:
         """Return the partners of a call that so many ranks make."""
@@ -136,12 +145,13 @@ class Partners:
                 return f"{at_least}ranks {ends}"
             return f"{at_least}{number(len(peers))} ranks from {ends}"
         distances, around = self._distances(nranks)
+        some = "some of " if self.complete and not around and self._most_partners() < len(distances) else ""
         shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES]) + around
         if len(distances) > MAX_DISTANCES:
             ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
             return f"{at_least}{len(distances)} distances between ranks, {ends}"
         if self.complete or (self._is_regular() and not self.cut):
-            return f"own rank {shown}"
+            return f"{some}own rank {shown}"
         return f"for example own rank {shown}"
 
     def _distances(self, nranks: int) -> tuple[list[int], str]:
@@ -149,9 +159,14 @@ class Partners:
         distances = sorted({peer - rank for rank, peer in self.pairs})
         around = {(d + nranks // 2) % nranks - nranks // 2 for d in distances}
         largest = max(max(pair) for pair in self.pairs)
-        if largest < nranks and len(around) < len(distances):
+        is_everywhere = not self.complete or self._most_partners() >= len(around)
+        if largest < nranks and len(around) < len(distances) and is_everywhere:
             return sorted(around), f" modulo {number(nranks)}"
         return distances, ""
+
+    def _most_partners(self) -> int:
+        """Return the largest number of partners of a rank."""
+        return max(Counter(rank for rank, _ in self.pairs).values())
 
     def _is_regular(self) -> bool:
         """Whether most partners are at a distance at which another rank has one, too."""

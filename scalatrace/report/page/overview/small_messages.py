@@ -53,6 +53,9 @@ BYTE_NS, MAX_PART_OF_BYTES = 1.0, 0.25
 MIN_GAPS_PER_EXECUTION = 1.5
 """Computations before a call over executions of its unit, from which on they are within the unit."""
 
+MAX_PART_ONCE = 0.25
+"""Computations within an iteration, each once, over the time in its calls: up to this, they are short."""
+
 MAX_PAIRS = 1 << 16
 """Pairs of ranks of which the different ones are counted."""
 
@@ -204,6 +207,8 @@ class _SmallMessageSearch:
         """Yield the largest units; of one executed once, those in it with most of its small messages."""
         for node in nodes:
             unit = self._unit(node)
+            if unit is None and isinstance(node, Loop):
+                unit = self._unit_of_iteration(node)
             inner: list[_MessageUnit] = []
             if isinstance(node, Loop) and (unit is None or unit.is_once):
                 inner = [each for each in self.units(node.nodes) if self.is_small(each)]
@@ -220,6 +225,29 @@ class _SmallMessageSearch:
         executions = self._count_entries(node, ranks)
         if not executions or not all(self._is_short(event, executions) for event in below):
             return None
+        return self._of_events(ranks, executions, below)
+
+    def _unit_of_iteration(self, loop: Loop) -> _MessageUnit | None:
+        """Return an iteration of a loop as a unit; None: ranks compute after its first call."""
+        first, below = loop.nodes[0], list(events(loop.nodes))
+        ranks = self._ranks[id(first)]
+        executions = self._count_entries(first, ranks)
+        if not executions or not self._is_short(below[0], executions):
+            return None
+        if not all(self._is_short(event, executions) for event in below[1:]):
+            return None
+        unit = self._of_events(ranks, executions, below)
+        once_ns = sum(self._gaps_once_ns(event, executions) for event in below[1:])
+        return unit if once_ns <= MAX_PART_ONCE * self._usual_call_ns(unit) else None
+
+    def _gaps_once_ns(self, event: Event, executions: int) -> float:
+        """Return the usual time of the computations before a call that come once in each execution."""
+        gaps = [gap for _, gap in event.histograms_by_pred(self._compute)]
+        rare = [gap for gap in gaps if gap.count <= MIN_GAPS_PER_EXECUTION * executions]
+        resolution = 0.0 if self._compute is None else self._trace.stats[self._compute].resolution
+        return sum(gap.count * pooled_quantile([gap], 0.5) * resolution for gap in rare)
+
+    def _of_events(self, ranks: RankList, executions: int, below: list[Event]) -> _MessageUnit:
         unit = _MessageUnit(ranks, executions, below, sum(map(self._long_gaps, below)))
         for event in below:
             category = operation(self._trace.ops[event.op].name).category
@@ -397,6 +425,9 @@ class _SmallMessageSearch:
         place = split_frame(frame)
         if frame and place.line:
             text += f" at {place.file.rpartition('/')[2]}:{place.line}"
+            stacks = {sent.signature: self._trace.stack(sent.signature) for sent, _, _ in unit.sent}
+            more = len({next(iter(callers(stack)), "") for stack in stacks.values()}) - 1
+            text += f" and {number(more)} more place{'s' if more > 1 else ''}" if more else ""
         return text
 
 

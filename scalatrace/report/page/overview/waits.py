@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from scalatrace.operations import operation
 from scalatrace.report.costs.rows import distinct_sites
 from scalatrace.report.page.overview.partners import (
+    COMPLETING,
     AwaitedPartner,
     Partners,
     awaited_partners,
@@ -23,7 +24,7 @@ from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waits_of"]
+__all__ = ["TimeBasis", "WaitRow", "basis_of", "mark_completed_sends", "waiting", "waits_of"]
 
 
 MAX_WAITS, MIN_SHARE = 8, 0.002
@@ -71,7 +72,23 @@ def basis_of(summary: PageSummary, nranks: int, prediction: PagePrediction | Non
 def waiting(calls: Iterable[TreeNode], kind: AwaitedPartner | None = None) -> list[TreeNode]:
     """Return the calls of a kind that wait for other ranks; None: of any kind."""
     kinds = set(AwaitedPartner) if kind is None else {kind}
-    return [call for call in calls if kind_of(call.op) in kinds and not call.alone]
+    return [call for call in calls if not call.alone and _kind_of(call) in kinds]
+
+
+def _kind_of(call: TreeNode) -> AwaitedPartner | None:
+    return AwaitedPartner.RECEIVER if call.ends_sends else kind_of(call.op)
+
+
+def mark_completed_sends(trace: Trace, tree: PageTree, numbers: dict[int, int]) -> None:
+    """Mark completions with most time that end sends only: they wait for receivers."""
+    completions = [
+        leaf for leaf in leaves(tree.root) if operation(leaf.op).base in COMPLETING and leaf.beyond_ns
+    ]
+    most = sorted(completions, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
+    partners = awaited_partners(trace, {leaf.number for leaf in most}, numbers)
+    for leaf in most:
+        if partners[leaf.number].only_receive:
+            leaf.ends_sends = True
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,91 @@
+"""Ranks that compute one after another between barriers, as where each writes its part when it is its turn.
+
+    for turn in range(comm.size):
+        if rank == turn:
+            work()
+        comm.Barrier()
+
+A histogram holds the computation of all ranks before all barriers, so a simulation gives each rank a part
+of it before each barrier, and all of them compute at once. Two facts show that ranks take turns. Of as many
+computations as there are ranks, one takes nearly all of the time. And a rank spends as long there as all of
+them compute together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scalatrace.operations import operation
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import participants
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.values.histogram import Histogram
+
+__all__ = ["BarrierTurns", "find_barrier_turns"]
+
+MIN_RANKS = 3
+"""Of two ranks, the late one computes before half of the barriers, too."""
+
+LONG = 0.25
+"""Part of the longest computation from which on one is that of a turn."""
+
+MIN_LONG_SHARE, MAX_LONG_COUNT = 0.8, 1.5
+"""Part of the computation that turns have at least, and their number for each turn of all ranks at most."""
+
+MIN_AT_ONCE, MAX_AT_ONCE = 0.6, 1.4
+"""Ranks that compute at a time while they take turns, on average."""
+
+
+@dataclass(frozen=True)
+class BarrierTurns:
+    """Time between the calls of a barrier; ns.
+
+    Attributes:
+        time_ns: of a rank, in these calls and before them.
+        mean_ranks: ranks that compute at a time.
+    """
+
+    event: Event
+    time_ns: float
+    mean_ranks: float
+
+
+def find_barrier_turns(trace: Trace) -> BarrierTurns | None:
+    """Return the barriers between which ranks take turns longest; None: there are none, or no times."""
+    if COMM not in trace.stat_index or COMPUTE not in trace.stat_index or len(trace.ranks) < MIN_RANKS:
+        return None
+    ranks = participants(trace)
+    turns = [
+        found
+        for event in trace.leaves()
+        if operation(trace.ops[event.op].name).collective == "barrier"
+        and (found := _turns(trace, event, len(ranks[id(event)]))) is not None
+    ]
+    return max(turns, key=lambda found: found.time_ns, default=None)
+
+
+def _turns(trace: Trace, event: Event, nranks: int) -> BarrierTurns | None:
+    """Return the time between calls of a barrier if the ranks take turns there."""
+    again = next((row for row in event.stats if trace.preds[row.pred] == (event.op, event.signature)), None)
+    if again is None or nranks < MIN_RANKS:
+        return None
+    before, inside = (again.histogram(trace.stat_index[name]) for name in (COMPUTE, COMM))
+    if before is None or inside is None or not before.total or not _is_mostly_long(before, nranks):
+        return None
+    computed_ns, in_calls_ns = (
+        histogram.total * trace.stats[trace.stat_index[name]].resolution
+        for histogram, name in ((before, COMPUTE), (inside, COMM))
+    )
+    time_ns = (computed_ns + in_calls_ns) / nranks
+    at_once = computed_ns / time_ns
+    return BarrierTurns(event, time_ns, at_once) if MIN_AT_ONCE <= at_once <= MAX_AT_ONCE else None
+
+
+def _is_mostly_long(before: Histogram, nranks: int) -> bool:
+    """Return whether one of as many computations as there are ranks takes nearly all of the time."""
+    long = [each for each in before.drawn_bins if each.mean >= LONG * before.max]
+    return (
+        sum(each.count for each in long) <= MAX_LONG_COUNT * before.count / nranks
+        and sum(each.count * each.mean for each in long) >= MIN_LONG_SHARE * before.total
+    )
