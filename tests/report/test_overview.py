@@ -388,6 +388,17 @@ def test_calls_without_lines() -> None:
     assert "lines not known" in {row.place for row in gather(trace, "native").computing}
 
 
+def test_calls_without_lines_are_named_by_functions() -> None:
+    """As those of a library without debugging information."""
+    ways = [
+        ("lib+0x1:A::halo", "lib+0x10:A::run(int)", "app+0x9"),
+        ("lib+0x2:A::sum", "lib+0x20:A::run(int)", "app+0x9"),
+    ]
+    first, last = ("Send", ways[0]), ("Allreduce", ways[1])
+    assert computation_place(first, last) == "in run() from halo to the next sum"
+    assert computation_place(first, first) == "in halo() from Send to the next Send"
+
+
 def test_rising_computation_is_noted() -> None:
     """It falls in the inputs, and the model lets it rise."""
     trace = ring(8)

@@ -221,7 +221,7 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
         )
     ways, depth = common_function(first, last)
     if depth < 0:
-        return UNKNOWN
+        return _place_by_names(first, last, ways)
     a, b = (split_frame(way[depth]) for way in ways)
     file = a.file.rpartition("/")[2]
     called, then = (_callee_of(way, depth, op) for way, (op, _) in zip(ways, (first, last), strict=True))
@@ -243,6 +243,28 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
     if first == last:
         return f"{where} from {file}:{a.line} ({called}) to the next call there"
     return f"{where} from {file}:{a.line} ({called}) to the next :{b.line} ({then})"
+
+
+def _place_by_names(first: SiteCall, last: SiteCall, ways: tuple[Stack, Stack]) -> str:
+    """Name the computation between two calls of code without lines: functions are known by their names."""
+    depth = -1
+    for i, (left, right) in enumerate(zip(*ways, strict=False)):
+        name = _symbol(left)
+        if name != _symbol(right):
+            break
+        depth = i if name else depth
+        if left != right:
+            break
+    if depth < 0:
+        return UNKNOWN
+    called, then = (_callee_of(way, depth, op) for way, (op, _) in zip(ways, (first, last), strict=True))
+    return f"in {_short_name(_symbol(ways[0][depth]))}() from {called} to the next {then}"
+
+
+def _symbol(frame: str) -> str:
+    """Return the function of a frame of code without lines; "": not known."""
+    name = split_frame(frame).name
+    return name.partition(":")[2] if name.startswith("0x") else name
 
 
 def _function(frame: Frame) -> str:
