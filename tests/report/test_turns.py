@@ -71,5 +71,6 @@ def test_the_page_names_the_turns() -> None:
     assert page.causes is not None
     assert page.causes.why.startswith("Ranks run one after another, which costs up to 7")
     assert "in turn" not in page.causes.why
+    assert page.causes.parts is None  # the simulated run has no turns
     entry = next(each for each in page.advice if each.kind == "serialisation")
     assert ("ranks that compute there", "1 of 4 at once") in entry.numbers

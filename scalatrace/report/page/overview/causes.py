@@ -160,9 +160,10 @@ def causes_of(
         caused[row.rank] = caused.get(row.rank, 0.0) + row.waiting_ns
     waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
     who = f"{_who(late, starts)}." if waits and late else ""
-    serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
     turns = _turns(trace, summary.run_time_ns, name)
-    serial = max(filter(None, (serial, turns)), key=lambda each: each.saving, default=None)
+    if turns is not None:  # the simulated run has none of them
+        parts, who = None, ""
+    serial = turns if parts is None else _serial_part(ideal, parts, nranks, name)
     named = _named(late)
     caused_part = sum(each.share for each in named) * parts.waiting if parts and who else 0.0
     why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
