@@ -566,10 +566,13 @@ class Fitter:
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """Return the rules of an event's parameters."""
 
-        def found(at: int, name: str, kind: Kind) -> ParamRule:
-            return self._confirmed_first(lambda fitter: fitter._param(node, at, name, kind, inside))
+        return tuple(
+            self.parameter(node, at, name, kind, inside) for at, (name, kind) in enumerate(self._params(node))
+        )
 
-        return tuple(found(at, name, kind) for at, (name, kind) in enumerate(self._params(node)))
+    def parameter(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
+        """Return the rule of a parameter."""
+        return self._confirmed_first(lambda fitter: fitter._param(node, at, name, kind, inside))
 
     def _within(self, node: Aligned, around: Chains) -> Chains:
         """Return the loops of what is in this one."""

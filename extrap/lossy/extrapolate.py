@@ -106,11 +106,13 @@ def lossy_model_of(
 
 
 def _mark_lossy(model: SymbolicTrace, losses: Sequence[Losses]) -> SymbolicTrace:
-    """Return the formulas with a header that has the dropped events, if there are any."""
-    share = max(one.share for one in losses)
-    if not share:
-        return model
-    return replace(model, meta={**model.meta, LOSSY: f"up to {100 * share:.3g} % of the events were dropped"})
+    """Return the formulas with a header that has the dropped events, and those with means."""
+    dropped, averaged = (
+        max(shares) for shares in zip(*((one.share, one.averaged_share) for one in losses), strict=True)
+    )
+    facts = [f"up to {100 * dropped:.3g} % of the events were dropped"] if dropped else []
+    facts += [f"counts of up to {100 * averaged:.3g} % of the events are means"] if averaged else []
+    return replace(model, meta={**model.meta, LOSSY: ", ".join(facts)}) if facts else model
 
 
 def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -> None:

@@ -5,7 +5,8 @@ rules (§3.2.4).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.alignment.align import Aligned, align
@@ -18,12 +19,14 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.calls import Reason, droppable
 from scalatrace.extrap.lossy.lcs import Content, Forest, Seq, content_of
+from scalatrace.extrap.lossy.means import COUNTS, Means
 from scalatrace.extrap.lossy.repair import Saved
 from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.snippets.filter import apply
 from scalatrace.extrap.lossy.state import LossyState
 from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -48,6 +51,7 @@ class Lossy:
     def __init__(self, traces: Sequence[Trace], runs: Sequence[Run], snippets: Snippets | None) -> None:
         self.runs, self.space = runs, Space(runs)
         self.states = [LossyState.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
+        self.means = Means(self.states)
         if snippets is not None:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)
@@ -69,6 +73,8 @@ class Lossy:
         while True:
             fitter = self._fitter(structure_only)
             rules = fitter.rules()
+            if not structure_only and self._take_means(fitter):
+                continue
             failures = self._rarest(fitter) if structure_only else fitter.failures
             chosen: list[list[Chosen]] = [[] for _ in self.states]
             for node, error in failures:
@@ -84,11 +90,18 @@ class Lossy:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
         return assemble_model(traces, self.runs, rules)
 
+    def _take_means(self, fitter: _LossyFitter) -> bool:
+        """Take means for counts without a rule; False: there are none that can have one."""
+        sites = {node.key for node, _ in fitter.failures if fitter.unruled.get(id(node)) in COUNTS}
+        taken = [self.means.replace(site) for site in sorted(sites, key=repr) if site is not None]
+        return any(taken)
+
     def _fitter(self, structure_only: bool) -> _LossyFitter:
         """Return a fitter of the remaining calls."""
         anew = not all(state.whole for state in self.states)
         trees = [state.trees(anew) for state in self.states]
-        return _LossyFitter([state.trace for state in self.states], self.space, trees, structure_only)
+        traces = [state.trace for state in self.states]
+        return _LossyFitter(traces, self.space, trees, structure_only, self.means.sites)
 
     def _drop(self, chosen: Sequence[Sequence[Chosen]]) -> int:
         """Drop some calls of each trace; how many went."""
@@ -254,10 +267,12 @@ class _LossyFitter(Fitter):
         space: Space,
         trees: Sequence[Sequence[tuple[RankNode, ...]]],
         structure_only: bool,
+        mean_sites: Collection[Key],
     ) -> None:
         super().__init__(traces, space)
-        self._trees, self._structure_only = trees, structure_only
+        self._trees, self._structure_only, self._mean_sites = trees, structure_only, mean_sites
         self.failures: list[Failure] = []
+        self.unruled: dict[int, str] = {}  # event without rule -> its parameter
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
         """Yield the remaining tree of every rank, whose nodes have to stay the recorded ones."""
@@ -271,6 +286,18 @@ class _LossyFitter(Fitter):
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """Return the rules of an event's parameters, unless only the structure is looked at."""
         return () if self._structure_only else super().parameters(node, inside)
+
+    def parameter(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
+        """Return the rule of a parameter; its name is kept if there is none."""
+        try:
+            rule = super().parameter(node, at, name, kind, inside)
+        except ExtrapolationError:
+            self.unruled[id(node)] = name
+            raise
+        if node.key not in self._mean_sites or name not in COUNTS:
+            return rule
+        parts = tuple(replace(part, rivals=()) for part in rule.field.parts)  # any formula of a mean will do
+        return replace(rule, field=replace(rule.field, parts=parts))
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
         """Return the rules of those nodes that follow one."""

@@ -143,9 +143,12 @@ def _vec(value: Value, rank: int) -> Vec:
     return vec
 
 
-def list_overrides(repair: Repair, arrays: ArrayTable) -> Overrides:
-    """Return the new parameters of the remaining calls."""
+def list_overrides(repair: Repair, means: Overrides, arrays: ArrayTable) -> Overrides:
+    """Return the new parameters of the remaining calls, with counts that are means."""
     result: Overrides = defaultdict(dict)
+    for number, values in means.items():
+        if repair.calls.kept(number):
+            result[number].update(values)
     for number, names in repair.nulled.items():
         if repair.calls.kept(number):
             result[number].update(dict.fromkeys(names, PROC_NULL))

@@ -43,6 +43,7 @@ class Losses:
     Attributes:
         events: calls before.
         nulled: calls of which one half goes to MPI_PROC_NULL now.
+        averaged: remaining calls whose counts are means.
     """
 
     nprocs: int
@@ -50,6 +51,7 @@ class Losses:
     events: int
     losses: tuple[Loss, ...]
     nulled: int
+    averaged: int
 
     @property
     def dropped(self) -> int:
@@ -61,6 +63,11 @@ class Losses:
         """Part of the calls that is gone."""
         return self.dropped / self.events if self.events else 0.0
 
+    @property
+    def averaged_share(self) -> float:
+        """Part of the calls whose counts are means."""
+        return self.averaged / self.events if self.events else 0.0
+
     def plain(self) -> dict[str, Any]:
         """Return the losses as plain data."""
         return {
@@ -70,6 +77,7 @@ class Losses:
             "dropped": self.dropped,
             "share": self.share,
             "halves_to_proc_null": self.nulled,
+            "with_mean_counts": self.averaged,
             "calls": [
                 {
                     "op": loss.op,
@@ -99,6 +107,12 @@ def losses_of(state: LossyState) -> Losses:
         for number, names in state.repair.nulled.items()
         if names
     )
+    averaged = sum(map(state.calls.kept, state.means))
     return Losses(
-        state.trace.nprocs, str(state.places.grid), len(state.calls.calls), tuple(losses), int(nulled)
+        state.trace.nprocs,
+        str(state.places.grid),
+        len(state.calls.calls),
+        tuple(losses),
+        int(nulled),
+        averaged,
     )

@@ -32,6 +32,7 @@ class LossyState:
     Attributes:
         trace: a copy whose tables of arrays and predecessors may grow.
         weights: of calls in comparisons, where they are not 1.
+        means: calls with their counts that are means, as stored.
     """
 
     trace: Trace
@@ -41,6 +42,7 @@ class LossyState:
     places: RankDistances
     symbols: list[Hashable]
     weights: dict[int, int] = field(default_factory=dict)
+    means: dict[int, dict[str, int]] = field(default_factory=dict)
     _trees: list[Tree] = field(default_factory=list)
 
     @classmethod
@@ -54,8 +56,8 @@ class LossyState:
 
     @property
     def whole(self) -> bool:
-        """Return whether no call is dropped."""
-        return not self.calls.marks.any()
+        """Return whether all calls are those of the trace."""
+        return not self.means and not self.calls.marks.any()
 
     def kept(self, rank: int) -> list[int]:
         """Return the remaining calls of a rank."""
@@ -81,7 +83,7 @@ class LossyState:
         """Return the remaining tree of each rank: compressed anew, or as recorded if no call was dropped."""
         ranks = range(self.trace.nprocs)
         if anew:
-            new = list_overrides(self.repair, ArrayTable(self.trace.arrays))
+            new = list_overrides(self.repair, self.means, ArrayTable(self.trace.arrays))
             self._trees = [recompress_rank(self.calls, rank, self.kept(rank), new) for rank in ranks]
         else:
             by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]

@@ -85,6 +85,7 @@ class ExtrapolationReporter:
             console.print(
                 f"{loss['ranks']} ranks ({loss['grid']}): {loss['dropped']:,} of {loss['events']:,} "
                 f"events dropped ({loss['share']:.2%})"
+                + (f", counts of {means:,} are means" if (means := loss["with_mean_counts"]) else "")
             )
             if not loss["calls"]:
                 continue

@@ -14,7 +14,7 @@ from scalatrace.trace.model.tables import Datatype, Kind
 from scalatrace.trace.model.trace import Trace
 
 PEERS = ("dest", "source", "target_rank")
-ARRAYS = ("requests", "sendcounts", "recvcounts", "displs", "dims")
+ARRAYS = ("requests", "sendcounts", "recvcounts", "displs", "sdispls", "rdispls", "dims")
 TYPES = ("datatype", "sendtype", "recvtype")
 STRINGS = ("filename",)
 

@@ -39,9 +39,13 @@ class BlockForm(NamedTuple):
 
 
 class ArrayProgression(NamedTuple):
-    """The form of arithmetic progressions: their step."""
+    """The form of arithmetic progressions.
 
-    step: int
+    Attributes:
+        step: of all arrays; None: each has its own.
+    """
+
+    step: int | None
 
 
 ArrayForm = BlockForm | ArrayProgression
@@ -65,6 +69,9 @@ def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
         steps = set[int]().union(*of_runs)
         if len(steps) == 1 and 0 not in steps and sum(map(bool, of_runs)) >= MIN_RUNS:
             return ArrayProgression(steps.pop())
+        own = [{b - a for a, b in pairwise(array.values)} for array in arrays_with_values]
+        if all(len(step) == 1 for step in own) and len(steps) > 1 and all(of_runs) and len(runs) >= MIN_RUNS:
+            return ArrayProgression(None)
     return None if any(array.length < 2 for array in arrays_with_values) else _block_form(arrays_with_values)
 
 
@@ -82,7 +89,7 @@ def array_terms(array: IntArray, form: ArrayForm) -> tuple[Any, ...]:
     """Return the terms of an array's vec in a form of the array."""
     row = array.values
     if isinstance(form, ArrayProgression):
-        return ((0, form.step, row[0]),)
+        return ((0, row[1] - row[0] if form.step is None else form.step, row[0]),)
     blocks = _blocks(array, form.offsets)
     longer, low = _longer(blocks, form.step) or 0, blocks[-1]
     high = low + form.step

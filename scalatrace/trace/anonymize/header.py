@@ -33,7 +33,7 @@ _ENTRIES = {
     THREAD_LEVEL: "|".join(THREAD_LEVELS),
     "choices": "Waitany and Testany in the order of the requests",
     "unconfirmed": "formulas that the traces do not confirm were accepted",
-    "lossy": r"up to \d+(\.\d+)?(e-\d+)? % of the events were dropped",
+    "lossy": r"((, )?(counts of )?up to [-+.e\d]+ % of the events (were dropped|are means))+",
     "oversubscribed": f"runs with more ranks than cores: {_NUMBERS}",
     "found-size": r"n=\d+",
     "extrapolated": rf"from {_NUMBERS} ranks to \d+(x\d+)*(, column-major)?",
