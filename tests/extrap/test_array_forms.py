@@ -95,6 +95,10 @@ def test_forms() -> None:
     assert array_form([[_array(4, 4, 4), _array(5, 4, 4)]] * 3) == BlockForm(1, False)
     assert array_form([[_array(8, 6), _array(4, 4, 4)]] * 3) == BlockForm(2, False)
     assert array_form([[_array(0, 5, 9, 13), _array(0, 3, 6)]] * 3) == BlockForm(1, True)
+    sizes = [[_array(0, 9)], [_array(0, 4, 8, 12)], [_array(0, 2, 4, 6, 8, 10, 12, 14)]]
+    assert array_form(sizes) == ArrayProgression(None)
+    assert array_terms(_array(0, 9), ArrayProgression(None)) == ((0, 9, 0),)
+    assert array_form(sizes[:2]) is None
     for none in (
         [_array(4, 4)],
         [_array(4, 5, 7, 8)],

@@ -69,10 +69,18 @@ def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
         steps = set[int]().union(*of_runs)
         if len(steps) == 1 and 0 not in steps and sum(map(bool, of_runs)) >= MIN_RUNS:
             return ArrayProgression(steps.pop())
-        own = [{b - a for a, b in pairwise(array.values)} for array in arrays_with_values]
-        if all(len(step) == 1 for step in own) and len(steps) > 1 and all(of_runs) and len(runs) >= MIN_RUNS:
-            return ArrayProgression(None)
-    return None if any(array.length < 2 for array in arrays_with_values) else _block_form(arrays_with_values)
+    if any(array.length < 2 for array in arrays_with_values):
+        return None
+    return _block_form(arrays_with_values) or _own_progressions(arrays_with_values, len(runs))
+
+
+def _own_progressions(given: Sequence[IntArray], nruns: int) -> ArrayProgression | None:
+    """Return the form of progressions whose steps differ, as offsets of blocks; None: they are none."""
+    if nruns < MIN_RUNS or any(array.summed for array in given):
+        return None
+    steps = [{b - a for a, b in pairwise(array.values)} for array in given]
+    are_progressions = all(len(step) == 1 for step in steps) and any(array.length > 2 for array in given)
+    return ArrayProgression(None) if are_progressions and len(set().union(*steps)) > 1 else None
 
 
 def _block_form(given: Sequence[IntArray]) -> BlockForm | None:
