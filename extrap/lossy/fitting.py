@@ -19,7 +19,7 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.calls import Reason, droppable
 from scalatrace.extrap.lossy.lcs import Content, Forest, Seq, content_of
-from scalatrace.extrap.lossy.means import COUNTS, Means
+from scalatrace.extrap.lossy.means import COUNTS, MeanCounts
 from scalatrace.extrap.lossy.repair import Saved
 from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
@@ -51,7 +51,7 @@ class Lossy:
     def __init__(self, traces: Sequence[Trace], runs: Sequence[Run], snippets: Snippets | None) -> None:
         self.runs, self.space = runs, Space(runs)
         self.states = [LossyState.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
-        self.means = Means(self.states)
+        self.means = MeanCounts(self.states)
         if snippets is not None:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)

@@ -21,7 +21,7 @@ from scalatrace.operations import COLLECTIVES, MESSAGES, operation
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import PROC_NULL
 
-__all__ = ["COUNTS", "Means"]
+__all__ = ["COUNTS", "MeanCounts"]
 
 COUNTS = frozenset(
     {"count", "sendcount", "recvcount", "sendcounts", "recvcounts", "sdispls", "rdispls", "displs"}
@@ -39,7 +39,7 @@ MIN_STEPS = 8
 
 
 @dataclass
-class Means:
+class MeanCounts:
     """Call sites whose counts are means.
 
     Attributes:
