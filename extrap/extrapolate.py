@@ -391,8 +391,9 @@ def model_of(
             sized = None
             if FOUND_SIZE in model.meta or divides_numbers(model):
                 sized = with_problem_size()
-                is_open = case.grid is not None and not is_determined(case, model)
-                if sized is None and (FOUND_SIZE in model.meta or is_open):
+                if sized is None and (
+                    FOUND_SIZE in model.meta or (case.grid is not None and not is_determined(case, model))
+                ):
                     sized = with_argument()
             if sized is None:
                 return ordered, model, evidence

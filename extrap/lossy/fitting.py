@@ -74,6 +74,7 @@ class Lossy:
             fitter = self._fitter(structure_only)
             rules = fitter.rules()
             if not structure_only and self._take_means(fitter):
+                structure_only = True
                 continue
             failures = self._rarest(fitter) if structure_only else fitter.failures
             chosen: list[list[Chosen]] = [[] for _ in self.states]
@@ -296,7 +297,7 @@ class _LossyFitter(Fitter):
             raise
         if node.key not in self._mean_sites or name not in COUNTS:
             return rule
-        parts = tuple(replace(part, rivals=()) for part in rule.field.parts)  # any formula of a mean will do
+        parts = tuple(replace(part, rivals=()) for part in rule.field.parts)  # a mean has no true formula
         return replace(rule, field=replace(rule.field, parts=parts))
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:

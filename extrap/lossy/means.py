@@ -1,7 +1,8 @@
 """Counts without a rule become means, so that their calls stay: as many messages, and as many bytes in all.
 
-Both ends of a message, and all members of a collective call, get the same count. Over the traces it is one
-number, or falls with the number of ranks: the result follows a rule then, as exact counts do.
+Both ends of a message, and all members of a collective call, get the same count. It is the mean of the
+largest trace in all traces, or a number over the ranks or their square. So the result follows a rule, as
+exact counts do.
 
     sendcounts [12 9 11 8], [10 10 12 8], ...    ->  [10 10 10 10] on all ranks
     sdispls    [0 12 21 32], ...                 ->  [0 10 20 30]
@@ -11,13 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from math import lcm
 
 from scalatrace.extrap.alignment.rank_tree import Key
 from scalatrace.extrap.choices import ArrayTable
 from scalatrace.extrap.lossy.state import LossyState
-from scalatrace.operations import COLLECTIVES, MESSAGES, operation
+from scalatrace.operations import COLLECTIVES, MESSAGES, Category, operation
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import PROC_NULL
 
@@ -28,8 +28,11 @@ COUNTS = frozenset(
 )
 """Parameters that become means: counts of elements, and where the elements for each rank begin."""
 
+AVERAGED = MESSAGES | COLLECTIVES | {Category.PERSISTENT}
+"""Kinds of calls whose counts may become means."""
+
 POWERS = (0, 1, 2)
-"""Counts of all traces are taken as one number over a power of the number of ranks."""
+"""Counts of all traces are taken as one number over a power of the number of ranks, which divides it."""
 
 MIN_GAIN = 2.0
 """Ratio of the deviations from which on a power is better than a smaller one."""
@@ -53,9 +56,9 @@ class MeanCounts:
         """Give the calls of a site, and their partners, the same count.
 
         Returns:
-            False: they have means already, or cannot have one, since their datatypes differ.
+            False: they have means already; or cannot have one, since datatypes differ, or most counts are 0.
         """
-        if site in self.sites or operation(site.op).category not in MESSAGES | COLLECTIVES:
+        if site in self.sites or operation(site.op).category not in AVERAGED:
             return False
         sites = self._linked(site)
         calls = [state.of_keys(sites) for state in self.states]
@@ -67,13 +70,14 @@ class MeanCounts:
         if not all(every) or len(sizes) != 1:
             return False
         means = [_mean(of_trace) for of_trace in every]
-        if any(mean is None for mean in means):
+        if any(mean is None or 0 < mean < 0.5 for mean in means):
             return False
         counts = _over_ranks([mean or 0.0 for mean in means], [state.trace.nprocs for state in self.states])
         for state, numbers, count in zip(self.states, calls, counts, strict=True):
             arrays = ArrayTable(state.trace.arrays)
             for number in numbers:
-                state.means[number] = dict(_new_values(state.calls.calls[number], count, arrays))
+                if values := dict(_new_values(state.calls.calls[number], count, arrays)):
+                    state.means[number] = values
         self.sites |= sites
         return True
 
@@ -153,16 +157,13 @@ def _new_values(call: Call, count: int, arrays: ArrayTable) -> Iterator[tuple[st
         if name not in COUNTS or (old := call[name]) is None:
             continue
         if isinstance(old, tuple):
-            uniform = [count] * len(old)
-            values = [0, *accumulate(uniform[1:])] if name.endswith("displs") else uniform
-            yield name, arrays.index(tuple(values))
+            is_offset = name.endswith("displs")
+            yield name, arrays.index(tuple(i * count if is_offset else count for i in range(len(old))))
         elif isinstance(old, int) and old >= 0 and not _has_no_partner(call, name):
             yield name, count
 
 
 def _has_no_partner(call: Call, name: str) -> bool:
     """Return whether a count is that of a message to or from MPI_PROC_NULL."""
-    flows = operation(call.op).flows
-    return any(
-        flow.count == name and flow.peer in call and call.raw(flow.peer) == PROC_NULL for flow in flows
-    )
+    flows = [flow for flow in operation(call.op).flows if flow.count == name]
+    return bool(flows) and all(flow.peer in call and call.raw(flow.peer) == PROC_NULL for flow in flows)

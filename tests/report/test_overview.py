@@ -194,11 +194,11 @@ def test_partners_of_some_of_many_ranks() -> None:
     many = Vec((*[(1500, 0, 1)], *[(1500, 0, 3)]))
     assert partners(8, 3000, many) == "at least rank 1"
     assert partners(4, 2, Groups([(RankList([0]), Vec((2, 3))), (RankList([1, 2, 3]), Vec((0, 0)))])) == (
-        "some of own rank -3, -2, -1, +2, +3"
+        "own rank plus some of -3, -2, -1, +2, +3"
     )
     exchange = Vec((1, 2)), Vec((0, 3)), Vec((3, 0)), Vec((2, 1))  # own rank xor 1, xor 2
     xor = Groups([(RankList([rank]), peers) for rank, peers in enumerate(exchange)])
-    assert partners(4, 2, xor) == "some of own rank -2, -1, +1, +2"
+    assert partners(4, 2, xor) == "own rank plus some of -2, -1, +1, +2"
 
 
 def test_partners_late_in_the_program() -> None:

@@ -13,6 +13,7 @@ from scalatrace.report.page.overview.turns import find_barrier_turns
 from scalatrace.trace.model.nodes import PredStats
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.vec import Vec
 from support.builder import Builder, Comm
 
 NRANKS, STEPS = 4, 10
@@ -62,6 +63,12 @@ def test_turns_between_barriers_are_found() -> None:
     ],
 )
 def test_other_waiting_at_barriers_is_none(trace: Trace) -> None:
+    assert find_barrier_turns(trace) is None
+
+
+def test_one_rank_that_is_always_late_takes_no_turns() -> None:
+    trace = written_in_turn(waiting_ns=0.75 * TURN_NS)
+    trace.load = [Vec([32, -100, -100, -100]), Vec([0] * NRANKS)]
     assert find_barrier_turns(trace) is None
 
 

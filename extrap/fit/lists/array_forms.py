@@ -71,16 +71,21 @@ def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
             return ArrayProgression(steps.pop())
     if any(array.length < 2 for array in arrays_with_values):
         return None
-    return _block_form(arrays_with_values) or _own_progressions(arrays_with_values, len(runs))
+    return _block_form(arrays_with_values) or _own_progressions(runs)
 
 
-def _own_progressions(given: Sequence[IntArray], nruns: int) -> ArrayProgression | None:
+def _own_progressions(runs: Sequence[Collection[IntArray]]) -> ArrayProgression | None:
     """Return the form of progressions whose steps differ, as offsets of blocks; None: they are none."""
-    if nruns < MIN_RUNS or any(array.summed for array in given):
+    given = [array for arrays in runs for array in arrays if array.length]
+    if sum(any(array.length for array in arrays) for arrays in runs) < MIN_RUNS:
+        return None
+    if sum(any(array.length > 2 for array in arrays) for arrays in runs) < MIN_RUNS - 1:
         return None
     steps = [{b - a for a, b in pairwise(array.values)} for array in given]
-    are_progressions = all(len(step) == 1 for step in steps) and any(array.length > 2 for array in given)
-    return ArrayProgression(None) if are_progressions and len(set().union(*steps)) > 1 else None
+    if any(array.summed for array in given) or any(len(step) != 1 for step in steps):
+        return None
+    every = set[int]().union(*steps)
+    return ArrayProgression(None) if len(every) > 1 and 0 not in every else None
 
 
 def _block_form(given: Sequence[IntArray]) -> BlockForm | None:

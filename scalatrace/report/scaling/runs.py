@@ -24,7 +24,7 @@ from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, 
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.style import coarse, coarse_percent, number
-from scalatrace.trace.model.elastic import at
+from scalatrace.trace.model.elastic import Groups, at
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import oversubscription_note
@@ -138,14 +138,15 @@ def _counts(trace: Trace) -> dict[str, float | None]:
     try:
         for part in traffic_by_class(trace):
             row, n = operation(part.op), len(part.ranks)
+            received = n - _count_without_receiver(trace, part)
             sums["calls"] += n * part.calls
             if row.category in COLLECTIVES:
                 sums["collectives"] += n * part.times
-            elif row.category in SENDING and row.sends and part.times and not _has_no_receiver(trace, part):
-                sums["messages"] += n * part.times
-                sums["bytes_sent"] += n * part.sent
+            elif row.category in SENDING and row.sends and part.times and received:
+                sums["messages"] += received * part.times
+                sums["bytes_sent"] += received * part.sent
                 for size, total in _bytes_by_size(trace, part):
-                    bytes_by_size[size] += n * total
+                    bytes_by_size[size] += received * total
     except (LimitError, UsageError):
         return {}
     means: dict[str, float | None] = {name: total / len(trace.ranks) for name, total in sums.items()}
@@ -154,7 +155,7 @@ def _counts(trace: Trace) -> dict[str, float | None]:
 
 def _bytes_by_size(trace: Trace, part: RankTraffic) -> list[tuple[float, int]]:
     """Return sizes of a rank's messages, and the bytes in these; of very many sizes, their mean."""
-    sizes = []
+    sizes: list[tuple[int, int]] = []
     if part.calls and trace.ops[part.event.op].name == part.op:
         calls = counted_calls(trace, part.event, part.ranks.first, part.calls, byte_parameters)
         sizes = [(sent_bytes(part.op, call), n) for call, n in islice(calls, MAX_SIZES + 1)]
@@ -163,16 +164,20 @@ def _bytes_by_size(trace: Trace, part: RankTraffic) -> list[tuple[float, int]]:
     return [(size, size * n) for size, n in sizes]
 
 
-def _has_no_receiver(trace: Trace, part: RankTraffic) -> bool:
-    """Return whether the messages of a call go to MPI_PROC_NULL."""
+def _count_without_receiver(trace: Trace, part: RankTraffic) -> int:
+    """Return the number of ranks whose messages of a call go to MPI_PROC_NULL."""
     op, schema = operation(part.op), trace.ops[part.event.op]
-    if part.sent or op.sends is None or schema.name != part.op:
-        return False
+    if op.sends is None or schema.name != part.op:
+        return 0
     for (name, _), param in zip(schema.params, part.event.params, strict=True):
-        if name == op.sends.peer and isinstance(param, Peer):
-            value = at(param.value, part.ranks.first)
-            return value is not None and value.constant == PROC_NULL
-    return False
+        if name != op.sends.peer or not isinstance(param, Peer):
+            continue
+        if isinstance(param.value, Groups):
+            nowhere = [ranks for ranks, peer in param.value.groups if peer.constant == PROC_NULL]
+            return sum(len(ranks & part.ranks) for ranks in nowhere)
+        value = at(param.value, part.ranks.first)
+        return len(part.ranks) if value is not None and value.constant == PROC_NULL else 0
+    return 0
 
 
 def _size_of_most_bytes(bytes_by_size: Mapping[float, int]) -> float | None:
@@ -263,7 +268,7 @@ def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
     if calls and max(calls) > MAX_STEP_RATIO * min(calls):
         fewest, most = (number(coarse(calls)) for calls in (min(calls), max(calls)))
         return ScalingKind(
-            "", f"a rank makes {fewest} to {most} collective calls, so the runs do not do the same steps"
+            "", f"a rank makes {fewest} to {most} collective calls, so the runs may not do the same steps"
         )
     growth = log(last.nranks / first.nranks)
     by_messages = by_computation = None

@@ -17,6 +17,7 @@ from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.recorded import anonymous_trace
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.query.traffic import traffic
+from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call, record
 
 DOUBLE = "MPI_DOUBLE"
@@ -130,3 +131,61 @@ def test_results_match_whatever_the_data(seed: int, steps: int, most: int) -> No
                 assert made["sendcount"] == made["recvcount"]
             if made.op == "Allgatherv":
                 assert made["recvcounts"] == (made["sendcount"],) * 10
+
+
+def both_ways(nprocs: int) -> Trace:
+    """A chain with Sendrecv_replace, in which the ends have one neighbour; persistent sends; a Gatherv."""
+    numbers = random.Random(nprocs)
+    ranks: list[list[IssuedCall]] = []
+    parts = [numbers.randint(10, 30) for _ in range(nprocs)]
+    for rank in range(nprocs):
+        right, left = (rank + 1 if rank + 1 < nprocs else PROC_NULL), (rank - 1 if rank else PROC_NULL)
+        pair = {"dest": right, "sendtag": 1, "source": left, "recvtag": 1, "comm": "world"}
+        calls = [call("Sendrecv_replace", 30, count=100 + nprocs, datatype=DOUBLE, **pair)]
+        sends = {"count": parts[rank], "datatype": DOUBLE, "dest": (rank + 1) % nprocs, "tag": 2}
+        receives = {"count": parts[rank - 1], "datatype": DOUBLE, "source": (rank - 1) % nprocs, "tag": 2}
+        calls += [
+            call("Send_init", 31, **sends, comm="world"),
+            call("Recv_init", 32, **receives, comm="world"),
+        ]
+        calls += [call("Startall", 33, requests=(1, 0)), call("Waitall", 34, requests=(1, 0))]
+        lists = {"recvcounts": tuple(parts), "displs": offsets(parts)} if not rank else {}
+        lists = lists or {"recvcounts": (), "displs": ()}
+        given = {"sendcount": parts[rank], "sendtype": DOUBLE, **lists, "recvtype": DOUBLE, "root": 0}
+        calls.append(call("Gatherv", 35, **given, comm="world"))
+        ranks.append(calls)
+    return record(ranks)
+
+
+def test_persistent_messages_and_roots() -> None:
+    """Arrays of ranks that are no root stay empty."""
+    found = extrap.extrapolate_lossy([both_ways(n) for n in SIZES], 12, dims_of=[(n,) for n in SIZES])
+    assert [one.dropped for one in found.losses] == [0, 0, 0]
+    assert first_unmatched(found.trace) is None
+    for rank in range(12):
+        gathered = next(made for made in found.trace.walk(rank) if made.op == "Gatherv")
+        count = gathered["sendcount"]
+        assert gathered["recvcounts"] == (() if rank else (count,) * 12)
+        assert gathered["displs"] == (() if rank else tuple(count * i for i in range(12)))
+
+
+def test_sparse_counts_have_no_mean() -> None:
+    """Nearly all counts are 0: a mean would lose all data, or send it to everybody."""
+
+    def program(nprocs: int) -> Trace:
+        numbers = random.Random(nprocs)
+        to = numbers.sample(range(nprocs), nprocs)
+        sent = [[int(to[rank] == peer) for peer in range(nprocs)] for rank in range(nprocs)]
+        ranks = []
+        for rank in range(nprocs):
+            received = [row[rank] for row in sent]
+            out = {"sendcounts": tuple(sent[rank]), "sdispls": offsets(sent[rank]), "sendtype": DOUBLE}
+            into = {"recvcounts": tuple(received), "rdispls": offsets(received), "recvtype": DOUBLE}
+            ranks.append(
+                [call("Alltoallv", 10, **out, **into, comm="world"), call("Barrier", 11, comm="world")]
+            )
+        return record(ranks)
+
+    dims = [(n,) for n in SIZES]
+    found = extrap.extrapolate_lossy([program(n) for n in SIZES], 12, dims_of=dims, max_dropped=1.0)
+    assert {made.op for made in found.trace.walk(3)} == {"Barrier"}

@@ -149,7 +149,9 @@ MEASURED = {
     "Receivers may be late, or the network busy.",
 }
 
-WITHOUT_CORES = "The share is at most that of all waiting in the simulated run with a core for each rank."
+WITHOUT_CORES = (
+    "The share is at most that of all waiting together, in the simulated run with a core for each rank."
+)
 
 SIMULATED = {
     "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
@@ -336,7 +338,7 @@ def _advise_on_waiting(
     text = MEASURED[name] if limit_ns == inf else f"{MEASURED[name]} {WITHOUT_CORES}"
     if basis.simulated and prediction is not None:
         text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
-    largest = f"in the {number(most.calls)} calls at one place of {most.op}"
+    largest = f"in the {number(most.calls)} calls of {most.op} at one place"
     if recorded_ns <= limit_ns:
         largest = f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} {largest}"
     numbers = (

@@ -160,12 +160,12 @@ def causes_of(
         caused[row.rank] = caused.get(row.rank, 0.0) + row.waiting_ns
     waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
     who = f"{_who(late, starts)}." if waits and late else ""
-    turns = _turns(trace, summary.run_time_ns, name)
-    if turns is not None:  # the simulated run has none of them
-        parts, who = None, ""
-    serial = turns if parts is None else _serial_part(ideal, parts, nranks, name)
+    serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
     named = _named(late)
     caused_part = sum(each.share for each in named) * parts.waiting if parts and who else 0.0
+    turns = _turns(trace, summary.run_time_ns, name)
+    if turns is not None and turns.saving >= max(caused_part, 0.0 if serial is None else serial.saving):
+        serial, parts, who, caused_part = turns, None, "", 0.0  # the simulated run has no turns
     why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
     text = result_sentence(summary, nranks, EXTRAPOLATED in trace.meta, parts, ideal.time_ns)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)

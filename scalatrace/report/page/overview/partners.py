@@ -145,13 +145,15 @@ class Partners:
                 return f"{at_least}ranks {ends}"
             return f"{at_least}{number(len(peers))} ranks from {ends}"
         distances, around = self._distances(nranks)
-        some = "some of " if self.complete and not around and self._most_partners() < len(distances) else ""
+        some = (
+            " plus some of" if self.complete and not around and self._most_partners() < len(distances) else ""
+        )
         shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES]) + around
         if len(distances) > MAX_DISTANCES:
             ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
             return f"{at_least}{len(distances)} distances between ranks, {ends}"
         if self.complete or (self._is_regular() and not self.cut):
-            return f"{some}own rank {shown}"
+            return f"own rank{some} {shown}"
         return f"for example own rank {shown}"
 
     def _distances(self, nranks: int) -> tuple[list[int], str]:

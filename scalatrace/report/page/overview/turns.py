@@ -6,9 +6,9 @@
         comm.Barrier()
 
 A histogram holds the computation of all ranks before all barriers, so a simulation gives each rank a part
-of it before each barrier, and all of them compute at once. Two facts show that ranks take turns. Of as many
-computations as there are ranks, one takes nearly all of the time. And a rank spends as long there as all of
-them compute together.
+of it before each barrier, and all of them compute at once. Three facts show that ranks take turns. Of P
+computations, on P ranks, one takes nearly all of the time. A rank spends as long there as all of them compute
+together. And no rank computes much more than the others in all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalatrace.operations import operation
+from scalatrace.report.costs.rows import rank_totals
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
@@ -37,6 +38,10 @@ MIN_AT_ONCE, MAX_AT_ONCE = 0.6, 1.4
 """Ranks that compute at a time while they take turns, on average."""
 
 
+MAX_LOAD = 1.5
+"""Computation of a rank over the mean, up to which all may have turns."""
+
+
 @dataclass(frozen=True)
 class BarrierTurns:
     """Time between the calls of a barrier; ns.
@@ -55,6 +60,9 @@ def find_barrier_turns(trace: Trace) -> BarrierTurns | None:
     """Return the barriers between which ranks take turns longest; None: there are none, or no times."""
     if COMM not in trace.stat_index or COMPUTE not in trace.stat_index or len(trace.ranks) < MIN_RANKS:
         return None
+    totals = rank_totals(trace, COMPUTE, 1.0)
+    if totals is not None and totals.max() > MAX_LOAD * totals.mean():
+        return None  # a rank that is late at each barrier computes more than the others
     ranks = participants(trace)
     turns = [
         found
