@@ -62,3 +62,17 @@ def test_a_torus_of_four_by_four_is_no_box() -> None:
 def test_the_page_says_how_ranks_are_placed() -> None:
     assert gather(star(), "a.st").grid.source == "most messages are from or to rank 0"
     assert gather(ring(6), "a.st").grid.source == "most messages go around a ring"
+
+
+@pytest.mark.parametrize(("edge", "dims"), [(20, (2, 2, 2)), (400, (8,))])
+def test_boxes_are_found_by_their_bytes(edge: int, dims: tuple[int, ...]) -> None:
+    """On eight ranks each exchanges with all others: a box, if edges and corners have few bytes."""
+    b = Builder(8)
+    given: dict[str, Any] = {"sendtag": 0, "recvtag": 0, "datatype": DOUBLE, "comm": Comm()}
+    calls = []
+    for mask in range(1, 8):
+        partner = To(Encoding.XOR, Vec(mask))
+        count = 400 if mask in (1, 2, 4) else edge
+        calls.append(b.event("Sendrecv_replace", count=count, dest=partner, source=partner, **given))
+    trace = b.of(b.loop(5, *calls))
+    assert find_grid(trace, messages_of(trace, Budget()))[0].dims == dims

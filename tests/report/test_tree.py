@@ -165,6 +165,14 @@ def test_ranks_that_stand_out_are_named_with_those_as_long(tmp_path: Path) -> No
         assert numbers["may be late"] == "rank 1 by computation"
 
 
+def test_loops_have_their_iterations_in_all() -> None:
+    b = Builder(2)
+    inner = b.loop(Vec((3, 5)), b.event("Barrier", comm=Comm()))
+    outer = gather(b.of(b.loop(2, inner)), "x").tree.root.children[0]
+    assert (outer.times, outer.in_all) == ("2", "")
+    assert (outer.children[0].times, outer.children[0].in_all) == ("3–5", "8")
+
+
 def parts(trace: Trace) -> tuple[PageTree, TimeBasis]:
     aggregates = gather(trace, "x")
     return aggregates.tree, aggregates.basis

@@ -99,11 +99,13 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
     if (dims := _of_cart(trace)) is not None:
         return Grid(dims), "MPI_Cart_create"
     senders, receivers, counts = weighted_pairs(messages, MAX_SAMPLED_PAIRS)
+    *_, nbytes = weighted_pairs(messages, MAX_SAMPLED_PAIRS, by_bytes=True)
     best: tuple[int, ...] = (trace.nprocs,)
     share = MIN_NEIGHBOUR_SHARE
     has_hub = trace.nprocs > MAX_RANKS_IN_ROW and hub_of(senders, receivers) is not None
     for dims in () if has_hub else _candidates(trace.nprocs, senders, receivers):
-        local_share = _neighbour_share(dims, senders, receivers, counts)
+        # Edges and corners of a box get as many messages as its faces, but few bytes.
+        local_share = max(_neighbour_share(dims, senders, receivers, weights) for weights in (counts, nbytes))
         if local_share > share + 1e-9:
             best, share = dims, local_share
     source = "found by the distances of messages" if len(best) > 1 else "no grid found: ranks in a row"
@@ -123,15 +125,17 @@ def pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints]:
     return weighted_pairs(messages, limit)[:2]
 
 
-def weighted_pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints, Floats]:
-    """Return `pairs`, and the messages that each of them stands for."""
+def weighted_pairs(
+    messages: Sequence[Messages], limit: int, *, by_bytes: bool = False
+) -> tuple[Ints, Ints, Floats]:
+    """Return `pairs`, and the messages that each of them stands for, or the bytes in these."""
     npairs = sum(len(flow.senders) for flow in messages)
     chosen: list[tuple[Ints, Ints, Floats]] = []
     for flow in messages:
         wanted = len(flow.senders) if npairs <= limit else max(2, len(flow.senders) * limit // npairs)
         sampled_pairs = sampled(np.arange(len(flow.senders)), wanted)
         each = float(min(flow.count, MAX_COUNTED)) * len(flow.senders) / max(len(sampled_pairs), 1)
-        counts = np.full(len(sampled_pairs), each)
+        counts = np.full(len(sampled_pairs), each * (float(flow.nbytes) if by_bytes else 1.0))
         chosen.append((flow.senders[sampled_pairs], flow.receivers[sampled_pairs], counts))
     if not chosen:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
@@ -182,7 +186,8 @@ def _neighbour_share(dims: tuple[int, ...], senders: Ints, receivers: Ints, coun
     ):
         distance = np.abs(a - b)
         steps += np.minimum(distance, side - distance)
-    return float(counts[steps == 1].sum() / counts.sum())
+    total = float(counts.sum())
+    return float(counts[steps == 1].sum()) / total if total else 0.0
 
 
 def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:

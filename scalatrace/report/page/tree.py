@@ -18,7 +18,7 @@ from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model.callsite import Stack, callers, split_frame
 from scalatrace.trace.model.nodes import Event, Node, Sequence, node_numbers, thread_of
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import entries, participants, trip_counts
+from scalatrace.trace.query.counting import entries, participants, runs_after, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import Vec
 
@@ -60,6 +60,7 @@ class TreeNode:
         repeat: trip count, "" for 1.
         ranks, nranks: ranks that take part, as text and as a number.
         times: least and most executions in an execution of the loop around it; "": one.
+        in_all: least and most iterations of a loop of a rank in the whole run, where those are more; "": not.
         comm_ns, compute_ns: time in calls and computation before them; simulated where ranks shared cores.
         recorded_ns: recorded time in calls.
         waiting_ns: waiting of a simulated run; None: it was not simulated.
@@ -80,6 +81,7 @@ class TreeNode:
     category: str = ""
     repeat: str = ""
     times: str = ""
+    in_all: str = ""
     alone: bool = False
     ends_sends: bool = False
     place: str = ""
@@ -188,7 +190,13 @@ class _PageTreeBuilder:
         self._simulated = simulated
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
         self._numbers, self._taking_part = node_numbers(trace.nodes), participants(trace)
-        self._trips = {id(node): trip_counts(node.repeat, entered) for node, entered in entries(trace)}
+        self._trips: dict[int, tuple[int, ...]] = {}
+        self._iterations: dict[int, tuple[int, ...]] = {}
+        for node, entered in entries(trace):
+            self._trips[id(node)] = trip_counts(node.repeat, entered)
+            if isinstance(node, Sequence) and any(times > 1 for _, times in entered):
+                counts = [times for _, times in runs_after(node.repeat, entered)]
+                self._iterations[id(node)] = (min(counts), max(counts)) if counts else ()
         self._sent: dict[int, list[Messages]] = {}
         for flow in messages:
             self._sent.setdefault(id(flow.event), []).append(flow)
@@ -219,6 +227,7 @@ class _PageTreeBuilder:
             self._numbers[id(node)],
             repeat=_cut(repeat_of(node.repeat, taking_part)),
             times=_times(self._trips[id(node)]),
+            in_all=_times(self._iterations[id(node)]) if self._iterations.get(id(node)) else "",
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
             thread=thread_of(node),

@@ -13,7 +13,8 @@ function titleOf(node) {
   if (node.number === 0) return "program";
   if (node.number < 0) return `… ${number(node.left_out)} nodes left out`;
   const what = node.op || loopName(node);
-  return node.times ? `${node.times} × ${what}` : what;
+  const title = node.times ? `${node.times} × ${what}` : what;
+  return node.in_all ? `${title}, ${node.in_all} in all` : title;
 }
 
 // Where a node is: its call site, or the lines of a loop's calls.
@@ -109,7 +110,8 @@ class TreeView {
     const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: node.repeat ? `${node.repeat} × ${node.op || "loop"}` : titleOf(node) }, twist,
       node.pattern ? glyph(node.pattern, 18) : "", " ",
       node.times && node.number > 0 ? `${node.times} × ` : "",
-      h("span", { class: "op" }, node.op || (node.number > 0 ? loopName(node) : titleOf(node))));
+      h("span", { class: "op" }, node.op || (node.number > 0 ? loopName(node) : titleOf(node))),
+      node.in_all ? h("span", { class: "dim" }, `, ${node.in_all} in all`) : "");
     const row = h("div", {
       class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
       "aria-expanded": node.children.length ? "false" : null,
