@@ -58,7 +58,13 @@ def test_the_kind_of_scaling_is_judged() -> None:
 
 def test_runs_of_a_fixed_time_are_of_no_kind() -> None:
     """Slower runs do fewer steps, so neither speed-up says anything."""
-    kind = kind_of_scaling([replace(each, collectives=42_000 / each.nranks) for each in WEAK])
+    runs = [replace(each, collectives=42_000 / each.nranks) for each in WEAK]
+    kind = kind_of_scaling(runs)
+    listed = [times(n) for n in (4, 8, 16)]
+    assert scaling_of(runs, listed).sentences[1] == (
+        "More ranks are not predicted: the runs may not do the same steps."
+    )
+    assert scaling_of(runs, listed, weak=True).predicted_ranks == (32, 64, 256)
     assert kind.name == ""
     assert (
         kind.reason == "a rank makes 2,600 to 10,500 collective calls, so the runs may not do the same steps"

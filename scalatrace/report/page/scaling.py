@@ -19,6 +19,7 @@ from scalatrace.report.scaling.runs import (
     ScalingKind,
     ScalingRun,
     check_sizes,
+    do_same_steps,
     efficiency_rows,
     grade,
     kind_of_scaling,
@@ -71,6 +72,8 @@ EFFICIENCIES = (
 """Lines of the table of efficiencies: depth, column of `efficiency_rows`, text. Each is the product of those
 below it that are one level deeper."""
 
+NOT_COMPARABLE = "More ranks are not predicted: the runs may not do the same steps."
+
 MAX_LOSS_RATIO = 0.98
 """Ratio of an efficiency to that of the smallest run up to which it has fallen."""
 
@@ -120,9 +123,11 @@ def scaling_of(
     rows = efficiency_rows(runs, kind.name == "weak")
     usable = [not run.shared_cores for run in runs]
     growth, hidden = growing_times([run.nranks for run in runs], times, usable)
-    totals = fit_rank_totals(runs)
+    is_comparable = weak is not None or do_same_steps(runs)
+    totals = fit_rank_totals(runs) if is_comparable else []
     predicted = next((row.predicted for row in totals if row.predicted), ())
-    sentences = [_result(runs, rows, kind), describe_prediction(runs, totals), *_beyond(growth)]
+    beyond = [describe_prediction(runs, totals), *_beyond(growth)] if is_comparable else [NOT_COMPARABLE]
+    sentences = [_result(runs, rows, kind), *beyond]
     return Scaling(
         tuple(runs), kind, tuple(rows), tuple(totals), tuple(growth), hidden,
         tuple(each.nranks for each in predicted), tuple(sentences), tuple(_notes(runs)),

@@ -34,7 +34,8 @@ from scalatrace.trace.query.traffic import RankTraffic, traffic_by_class
 from scalatrace.trace.values.vec import PROC_NULL
 
 __all__ = [
-    "GRADES", "ScalingKind", "ScalingRun", "check_sizes", "efficiency_rows", "grade", "kind_of_scaling",
+    "GRADES", "ScalingKind", "ScalingRun", "check_sizes", "do_same_steps",
+    "efficiency_rows", "grade", "kind_of_scaling",
     "scaling_run",
 ]  # fmt: skip
 
@@ -258,15 +259,21 @@ MAX_STEP_RATIO = 2.0
 """Ratio of the collective calls of a rank in two runs, up to which both may do the same steps."""
 
 
+def do_same_steps(runs: Sequence[ScalingRun]) -> bool:
+    """Return whether the collective calls of a rank are about as many in all runs, if there are any."""
+    counts = [run.collectives for run in runs if run.collectives]
+    return not counts or max(counts) <= MAX_STEP_RATIO * min(counts)
+
+
 def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
     """Judge by the computation of all ranks and the sizes of messages; on shared cores, by these alone.
 
     Runs of a fixed time do more steps the faster they are: they are of no kind.
     """
     first, last = runs[0], runs[-1]
-    calls = [run.collectives for run in runs if run.collectives]
-    if calls and max(calls) > MAX_STEP_RATIO * min(calls):
-        fewest, most = (number(coarse(calls)) for calls in (min(calls), max(calls)))
+    if not do_same_steps(runs):
+        counts = [run.collectives for run in runs if run.collectives]
+        fewest, most = (number(coarse(count)) for count in (min(counts), max(counts)))
         return ScalingKind(
             "", f"a rank makes {fewest} to {most} collective calls, so the runs may not do the same steps"
         )
