@@ -61,3 +61,10 @@ def test_completions_of_sends_wait_for_receivers() -> None:
     trace = measured(b.of(b.loop(5, receive, send, *both)))
     calls = {leaf.number: leaf.ends_sends for leaf in leaves(gather(trace, "x").tree.root)}
     assert calls == {2: False, 3: False, 4: True, 5: False}
+
+
+def test_the_summary_names_the_longest_computations() -> None:
+    """Each with its place, how often a rank runs it, and its time; a second one from a tenth of the time on."""
+    (entry,) = (one for one in gather(waiting_ranks(), "x").advice if one.kind == "computation")
+    assert entry.where.endswith("(9 × 8 µs)")
+    assert "; " not in entry.where

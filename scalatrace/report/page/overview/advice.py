@@ -24,6 +24,7 @@ from scalatrace.report.page.tree import PageTree, TreeNode, leaves
 from scalatrace.report.style import (
     coarse,
     coarse_duration,
+    coarse_percent,
     duration,
     duration_range,
     number,
@@ -182,7 +183,19 @@ def _advise_on_computation(
         text = f"The program computes longest before its first MPI calls: {most.place}."
     else:
         text = f"The longest computation between two MPI calls: {most.place}."
-    yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers, where=most.place)
+    where = _where_and_how_often(most, basis)
+    if len(computing) > 1:
+        second_share = computing[1].compute_ns * basis.compute_factor / basis.whole_ns
+        if second_share >= MIN_COMPUTING:
+            where += f"; {coarse_percent(second_share)} {_where_and_how_often(computing[1], basis)}"
+    yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers, where=where)
+
+
+def _where_and_how_often(row: Computing, basis: TimeBasis) -> str:
+    """Return the place of a computation, how often a rank runs it, and how long it takes each time."""
+    times = row.count / basis.nranks
+    each = coarse_duration(row.compute_ns * basis.compute_factor / row.count)
+    return f"{row.place} ({number(round(times)) if times >= 1 else coarse(times)} × {each})"
 
 
 def _advise_on_cores(summary: PageSummary, basis: TimeBasis, ideal_ns: float) -> Iterator[Advice]:
