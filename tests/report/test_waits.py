@@ -64,7 +64,7 @@ def test_completions_of_sends_wait_for_receivers() -> None:
 
 
 def test_the_summary_names_the_longest_computations() -> None:
-    """Each with its place, how often a rank runs it, and its time; a second one from a tenth of the time on."""
+    """Each with its place, executions and time; a second one from a tenth of the time on."""
     (entry,) = (one for one in gather(waiting_ranks(), "x").advice if one.kind == "computation")
     assert entry.where.endswith("(9 × 8 µs)")
     assert "; " not in entry.where

@@ -134,7 +134,7 @@ function patternCards(place, trace, goto) {
     return h("div", { class: "card", "data-kind": pattern.kind }, h("div", { class: "about" }, glyph(pattern, 92), h("div", {},
       h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
       pattern.collectives.length ? h("div", {}, collectives) : "",
-      h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  calls of the loops in it" : ""}` : "calls outside loops"),
+      h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  (calls of the loops in it)" : ""}` : "calls outside loops"),
       node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : "")), patternCalls(trace, node, goto));
   })));
   if (found.length > 24) place.append(h("p", { class: "dim" }, `${found.length - 24} more loops with less time are marked in the program.`));
