@@ -22,6 +22,9 @@ MACHINE = ("hosts", "ranks-per-host", "cores-per-host")
 _WORD = r"[A-Za-z_]\w*"
 _LIMIT = rf"{_WORD}(\.{_WORD})?=(keep|drop|histogram:\d+)"
 _NUMBERS = r"\d+(, \d+)*"
+_SHARE = r"\d+(\.\d+)?(e-\d+)? %"
+_DROPPED = f"up to {_SHARE} of the events were dropped"
+
 _ENTRIES = {
     "version": r"\d+(\.\d+)*",
     "options": r"stacks=(python|native|both|auto|none) stack-depth=\d+( fold-recursion=(yes|no))?",
@@ -33,7 +36,7 @@ _ENTRIES = {
     THREAD_LEVEL: "|".join(THREAD_LEVELS),
     "choices": "Waitany and Testany in the order of the requests",
     "unconfirmed": "formulas that the traces do not confirm were accepted",
-    "lossy": r"((, )?(counts of )?up to [-+.e\d]+ % of the events (were dropped|are means))+",
+    "lossy": rf"{_DROPPED}|({_DROPPED}, )?counts of up to {_SHARE} of the events are means",
     "oversubscribed": f"runs with more ranks than cores: {_NUMBERS}",
     "found-size": r"n=\d+",
     "extrapolated": rf"from {_NUMBERS} ranks to \d+(x\d+)*(, column-major)?",
