@@ -565,7 +565,6 @@ class Fitter:
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """Return the rules of an event's parameters."""
-
         return tuple(
             self.parameter(node, at, name, kind, inside) for at, (name, kind) in enumerate(self._params(node))
         )

@@ -261,8 +261,14 @@ MAX_STEP_RATIO = 2.0
 
 def do_same_steps(runs: Sequence[ScalingRun]) -> bool:
     """Return whether the collective calls of a rank are about as many in all runs, if there are any."""
-    counts = [run.collectives for run in runs if run.collectives]
-    return not counts or max(counts) <= MAX_STEP_RATIO * min(counts)
+    fewest, most = _collective_calls(runs)
+    return most <= MAX_STEP_RATIO * fewest
+
+
+def _collective_calls(runs: Sequence[ScalingRun]) -> tuple[float, float]:
+    """Return the fewest and the most collective calls of a rank; 0, 0: no run has any."""
+    counts = [run.collectives for run in runs if run.collectives] or [0.0]
+    return min(counts), max(counts)
 
 
 def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
@@ -272,8 +278,7 @@ def kind_of_scaling(runs: Sequence[ScalingRun]) -> ScalingKind:
     """
     first, last = runs[0], runs[-1]
     if not do_same_steps(runs):
-        counts = [run.collectives for run in runs if run.collectives]
-        fewest, most = (number(coarse(count)) for count in (min(counts), max(counts)))
+        fewest, most = (number(coarse(count)) for count in _collective_calls(runs))
         return ScalingKind(
             "", f"a rank makes {fewest} to {most} collective calls, so the runs may not do the same steps"
         )
