@@ -154,9 +154,9 @@ def gather(
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
     headline_messages = small if small is not None and small.share >= MIN_RESULT else None
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
-    # The run on a network that takes no time has no late starts, no turns, and no time for messages.
-    has_turns = causes is not None and causes.serial is not None and not causes.serial.ranks
-    lacks = bool(late_ns) or has_turns or headline_messages is not None
+    # The run on a network that takes no time lacks late starts, serial barriers, and time for messages.
+    at_barriers = causes is not None and causes.serial is not None and causes.serial.is_between_barriers
+    lacks = bool(late_ns) or at_barriers or headline_messages is not None
     draws_ideal_run = bool(summary.shared_cores and not lacks and options.simulate_lines is None)
     simulate_lines = options.ideal_lines if draws_ideal_run else options.simulate_lines
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)

@@ -237,7 +237,7 @@ def _late_start(starts: Sequence[LateStart], nranks: int, basis: TimeBasis) -> A
 def _serialisation(serial: SerialPart, summary: PageSummary) -> Advice:
     """Return the entry; where ranks shared cores, its times are of the simulated run, which is shorter."""
     whole = "the run time"
-    if summary.shared_cores and serial.ranks:
+    if summary.shared_cores and not serial.is_between_barriers:
         whole = f"the {coarse_duration(serial.lost_ns / serial.saving)} of the simulated run"
     text = (
         "Even if messages took no time, most ranks would wait while a few compute, one after another. "
@@ -249,7 +249,7 @@ def _serialisation(serial: SerialPart, summary: PageSummary) -> Advice:
         ("ranks that compute there", f"{coarse(serial.mean_ranks):g} of {number(summary.nprocs)} at once"),
         ("mostly", serial.place),
     )
-    if serial.ranks:
+    if not serial.is_between_barriers:
         numbers += (("in turn, for example", f"ranks {serial.ranks}"),)
     return Advice("serialisation", "Ranks run one after another", text, serial.saving, numbers, serial.node)
 

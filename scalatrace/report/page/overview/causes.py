@@ -15,8 +15,8 @@ from scalatrace.report.costs.efficiency import Efficiency, TimeParts, time_parts
 from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
+from scalatrace.report.page.overview.serial_barriers import find_serial_barriers
 from scalatrace.report.page.overview.summary import PageSummary
-from scalatrace.report.page.overview.turns import find_barrier_turns
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number, short_site
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
@@ -100,6 +100,11 @@ class SerialPart:
     node: int
     ranks: str
 
+    @property
+    def is_between_barriers(self) -> bool:
+        """Whether it follows from recorded times at barriers: the simulated run lacks it."""
+        return not self.ranks
+
 
 @dataclass(frozen=True)
 class WaitCauses:
@@ -163,9 +168,9 @@ def causes_of(
     serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
     named = _named(late)
     caused_part = sum(each.share for each in named) * parts.waiting if parts and who else 0.0
-    turns = _turns(trace, summary.run_time_ns, name)
-    if turns is not None and turns.saving >= max(caused_part, 0.0 if serial is None else serial.saving):
-        serial, parts, who, caused_part = turns, None, "", 0.0  # the simulated run has no turns
+    barriers = _serial_barriers(trace, summary.run_time_ns, name)
+    if barriers is not None and barriers.saving >= max(caused_part, 0.0 if serial is None else serial.saving):
+        serial, parts, who, caused_part = barriers, None, "", 0.0  # the simulated run lacks this
     why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
     text = result_sentence(summary, nranks, EXTRAPOLATED in trace.meta, parts, ideal.time_ns)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
@@ -246,15 +251,15 @@ def _serial_part(ideal: IdealRun, parts: TimeParts, nranks: int, name: _Namer) -
     return SerialPart(saving, serial.time_ns, lost_ns, serial.mean_ranks, name(after, node), node, ranks)
 
 
-def _turns(trace: Trace, run_time_ns: float, name: _Namer) -> SerialPart | None:
-    """Return the time in which ranks take turns between barriers; None: it is short."""
-    turns = find_barrier_turns(trace)
-    if turns is None or turns.time_ns < MIN_SERIAL * run_time_ns:
+def _serial_barriers(trace: Trace, run_time_ns: float, name: _Namer) -> SerialPart | None:
+    """Return the time in which ranks compute one after another between barriers; None: it is short."""
+    found = find_serial_barriers(trace)
+    if found is None or found.time_ns < MIN_SERIAL * run_time_ns:
         return None
-    node = node_numbers(trace.nodes)[id(turns.event)]
-    lost_ns = turns.time_ns * max(1 - turns.mean_ranks / len(trace.ranks), 0.0)
+    node = node_numbers(trace.nodes)[id(found.event)]
+    lost_ns = found.time_ns * max(1 - found.mean_ranks / len(trace.ranks), 0.0)
     saving = min(lost_ns / run_time_ns, 1.0)
-    return SerialPart(saving, turns.time_ns, lost_ns, turns.mean_ranks, name(node, node), node, "")
+    return SerialPart(saving, found.time_ns, lost_ns, found.mean_ranks, name(node, node), node, "")
 
 
 def _in_turn(serial: SerialPart, nranks: int) -> str:

@@ -1,12 +1,12 @@
-"""Ranks that compute one after another between barriers, as where each writes its part when it is its turn.
+"""Ranks that compute one after another between barriers, as where each writes its part of a file.
 
-    for turn in range(comm.size):
-        if rank == turn:
+    for writer in range(comm.size):
+        if rank == writer:
             work()
         comm.Barrier()
 
 A histogram holds the computation of all ranks before all barriers, so a simulation gives each rank a part
-of it before each barrier, and all of them compute at once. Three facts show that ranks take turns. Of P
+of it before each barrier, and all of them compute at once. Three facts show that they do not. Of P
 computations, on P ranks, one takes nearly all of the time. A rank spends as long there as all of them compute
 together. And no rank computes much more than the others in all.
 """
@@ -23,27 +23,27 @@ from scalatrace.trace.query.counting import participants
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["BarrierTurns", "find_barrier_turns"]
+__all__ = ["SerialBarriers", "find_serial_barriers"]
 
 MIN_RANKS = 3
 """Of two ranks, the late one computes before half of the barriers, too."""
 
 LONG = 0.25
-"""Part of the longest computation from which on one is that of a turn."""
+"""Part of the longest computation from which on one is long."""
 
 MIN_LONG_SHARE, MAX_LONG_COUNT = 0.8, 1.5
-"""Part of the computation that turns have at least, and their number for each turn of all ranks at most."""
+"""Part of the computation that long ones have at least, and their number in P computations at most."""
 
 MIN_AT_ONCE, MAX_AT_ONCE = 0.6, 1.4
-"""Ranks that compute at a time while they take turns, on average."""
+"""Ranks that compute at a time between such barriers, on average."""
 
 
 MAX_LOAD = 1.5
-"""Computation of a rank over the mean, up to which all may have turns."""
+"""Computation of a rank over the mean, up to which all ranks may compute in the same way."""
 
 
 @dataclass(frozen=True)
-class BarrierTurns:
+class SerialBarriers:
     """Time between the calls of a barrier; ns.
 
     Attributes:
@@ -56,25 +56,25 @@ class BarrierTurns:
     mean_ranks: float
 
 
-def find_barrier_turns(trace: Trace) -> BarrierTurns | None:
-    """Return the barriers between which ranks take turns longest; None: there are none, or no times."""
+def find_serial_barriers(trace: Trace) -> SerialBarriers | None:
+    """Return the serial barriers with the longest time; None: there are none, or no times."""
     if COMM not in trace.stat_index or COMPUTE not in trace.stat_index or len(trace.ranks) < MIN_RANKS:
         return None
     totals = rank_totals(trace, COMPUTE, 1.0)
     if totals is not None and totals.max() > MAX_LOAD * totals.mean():
         return None  # a rank that is late at each barrier computes more than the others
     ranks = participants(trace)
-    turns = [
+    serial = [
         found
         for event in trace.leaves()
         if operation(trace.ops[event.op].name).collective == "barrier"
-        and (found := _turns(trace, event, len(ranks[id(event)]))) is not None
+        and (found := _serial_barriers(trace, event, len(ranks[id(event)]))) is not None
     ]
-    return max(turns, key=lambda found: found.time_ns, default=None)
+    return max(serial, key=lambda found: found.time_ns, default=None)
 
 
-def _turns(trace: Trace, event: Event, nranks: int) -> BarrierTurns | None:
-    """Return the time between calls of a barrier if the ranks take turns there."""
+def _serial_barriers(trace: Trace, event: Event, nranks: int) -> SerialBarriers | None:
+    """Return the time between calls of a barrier if ranks compute one after another there."""
     again = next((row for row in event.stats if trace.preds[row.pred] == (event.op, event.signature)), None)
     if again is None or nranks < MIN_RANKS:
         return None
@@ -87,7 +87,7 @@ def _turns(trace: Trace, event: Event, nranks: int) -> BarrierTurns | None:
     )
     time_ns = (computed_ns + in_calls_ns) / nranks
     at_once = computed_ns / time_ns
-    return BarrierTurns(event, time_ns, at_once) if MIN_AT_ONCE <= at_once <= MAX_AT_ONCE else None
+    return SerialBarriers(event, time_ns, at_once) if MIN_AT_ONCE <= at_once <= MAX_AT_ONCE else None
 
 
 def _is_mostly_long(before: Histogram, nranks: int) -> bool:
