@@ -442,3 +442,22 @@ def test_names_of_functions_are_short() -> None:
         "in run() between a.cpp:10 (<lambda>) and :20 (<lambda>)"
     )
     assert place("<module>", "main").startswith("in <module> between a.cpp:10 (main)")
+
+
+def test_savings_and_times_are_apart_on_the_first_screen() -> None:
+    aggregates = gather(late([0, 0, 16, 0], 30_000), "late")
+    shown = page([aggregates])
+    first = shown[shown.index('<section id="summary"') : shown.index('<section id="timeline"')]
+    savings = first[first.index("Possible savings, of the run time") :]
+    savings = savings[: savings.index("</p>")]
+    assert "Load imbalance" in savings
+    assert "computation" not in savings.lower()
+    assert first.count("Most computation</a>: ") == 1
+
+
+@pytest.mark.parametrize(("loads", "title"), [
+    ([-80, 8, 10, 10], "A rank that hardly computes"), ([-80, 28, 0, 0], "Load imbalance"),
+])  # fmt: skip
+def test_a_rank_that_only_hands_out_work_is_no_imbalance(loads: list[int], title: str) -> None:
+    entry = next(entry for entry in gather(late(loads, 30_000), "late").advice if entry.kind == "load")
+    assert entry.title == title

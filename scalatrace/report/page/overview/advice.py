@@ -46,6 +46,10 @@ MIN_COST_PART = 0.5
 """Part of the time in calls from which on it is the cost of small messages, and no waiting for late ranks."""
 
 GOOD_BALANCE = 0.9
+
+MAX_MANAGER_PART = 0.1
+"""Computation of a rank over the mean of the others, up to which it hardly computes."""
+
 MAX_NAMED = 3
 
 
@@ -399,7 +403,21 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
     else:
         return
     lost = (most - mean) / run if run else 0.0
-    if most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
+    manager = None if basis.simulated else _manager(summary)
+    if manager is not None and lost >= MIN_SHARE:
+        rank, own_ns, others_ns = manager
+        numbers = (
+            ("computation of the rank", coarse_duration(own_ns)),
+            ("mean of the others", coarse_duration(others_ns)),
+            ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
+        )
+        text = (
+            f"Rank {number(rank)} computes {coarse_percent(own_ns / others_ns)} of the mean of the others, "
+            "which compute equally long. A rank that only hands out work or collects results could compute."
+        )
+        where = f"rank {number(rank)}"
+        yield Advice("load", "A rank that hardly computes", text, lost, numbers, where=where)
+    elif most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
             ("mean computation", coarse_duration(mean)),
             ("largest computation", f"{coarse_duration(most)}{where}"),
@@ -407,6 +425,18 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
         )
         text = "Some ranks compute longer than others, which wait for them."
         yield Advice("load", "Load imbalance", text, lost, numbers, where=where.removeprefix(", "))
+
+
+def _manager(summary: PageSummary) -> tuple[int, float, float] | None:
+    """Return a rank that hardly computes, its computation and the mean of the others, which are balanced."""
+    rows = sorted(summary.ranks, key=lambda row: row.compute_ns[1])
+    if len(rows) < 3 or any(row.first != row.last for row in rows):
+        return None
+    own, *others = (row.compute_ns[1] for row in rows)
+    mean = sum(others) / len(others)
+    if own > MAX_MANAGER_PART * mean or mean < GOOD_BALANCE * others[-1]:
+        return None
+    return rows[0].first, own, mean
 
 
 def _is_between(row: Computing, small: SmallMessages) -> bool:
