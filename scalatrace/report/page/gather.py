@@ -22,7 +22,7 @@ from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.repeating import repeats_by_source
 from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
-from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, mark_completed_sends, waits_of
+from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
@@ -137,7 +137,7 @@ def gather(
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     _add_partners(trace, tree, numbers)
-    mark_completed_sends(trace, tree, numbers)
+    waits = waits_of(trace, tree, numbers, basis)
     sizes = sizes_of(messages, budget.exact)
     repeats = repeats_by_source(sources)
     computing = computing_of(trace, numbers, repeats)
@@ -169,7 +169,7 @@ def gather(
         advice,
         causes,
         headline_messages,
-        waits_of(trace, tree, numbers, basis),
+        waits,
         computing[:MAX_COMPUTING],
         tree,
         blocks,

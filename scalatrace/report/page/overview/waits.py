@@ -24,7 +24,7 @@ from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["TimeBasis", "WaitRow", "basis_of", "mark_completed_sends", "waiting", "waits_of"]
+__all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waits_of"]
 
 
 MAX_WAITS, MIN_SHARE = 8, 0.002
@@ -79,18 +79,6 @@ def _kind_of(call: TreeNode) -> AwaitedPartner | None:
     return AwaitedPartner.RECEIVER if call.ends_sends else kind_of(call.op)
 
 
-def mark_completed_sends(trace: Trace, tree: PageTree, numbers: dict[int, int]) -> None:
-    """Mark completions with most time that end sends only: they wait for receivers."""
-    completions = [
-        leaf for leaf in leaves(tree.root) if operation(leaf.op).base in COMPLETING and leaf.beyond_ns
-    ]
-    most = sorted(completions, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
-    partners = awaited_partners(trace, {leaf.number for leaf in most}, numbers)
-    for leaf in most:
-        if partners[leaf.number].only_receive:
-            leaf.ends_sends = True
-
-
 @dataclass(frozen=True)
 class WaitRow:
     """A call at which ranks wait.
@@ -120,13 +108,22 @@ class WaitRow:
 def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeBasis) -> tuple[WaitRow, ...]:
     """Return the calls at which ranks wait most.
 
+    Completions with most time that end sends only are marked in the tree: they wait for receivers.
+
     Args:
         numbers: id of a node -> number in the tree.
     """
     whole_ns = basis.whole_ns
+    completions = [
+        leaf for leaf in leaves(tree.root) if operation(leaf.op).base in COMPLETING and leaf.beyond_ns
+    ]
+    completions = sorted(completions, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
     waits = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole_ns]
     waits = sorted(waits, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_WAITS]
-    partners = awaited_partners(trace, {leaf.number for leaf in waits}, numbers)
+    partners = awaited_partners(trace, {leaf.number for leaf in (*waits, *completions)}, numbers)
+    for leaf in completions:
+        if partners[leaf.number].only_receive:
+            leaf.ends_sends = True
     sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in waits], SHOWN_FRAMES)
     return tuple(
         WaitRow(
