@@ -22,12 +22,12 @@ def is_oversubscribed(meta: Mapping[str, str]) -> bool:
 def oversubscription_note(meta: Mapping[str, str]) -> str:
     """Return what it means for times that ranks shared cores; empty where they did not."""
     if OVERSUBSCRIBED in meta:
-        return f"{meta[OVERSUBSCRIBED]}; times contain waiting for cores, mostly those in MPI"
+        return f"{meta[OVERSUBSCRIBED]}; times contain waiting for cores, above all those in MPI"
     if not is_oversubscribed(meta):
         return ""
     ranks, cores = meta[RANKS_PER_HOST], meta[CORES_PER_HOST]
     shared = f"{ranks} ranks shared {cores} core{'' if cores == '1' else 's'} of a host"
     return (
-        f"{shared}: times contain waiting for a core, mostly those in MPI, and efficiencies are lower than "
-        "with a core for each rank"
+        f"{shared}: times contain waiting for a core, above all those in MPI, and efficiencies are lower "
+        "than with a core for each rank"
     )

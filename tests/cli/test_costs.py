@@ -211,12 +211,12 @@ def test_a_slower_computation_comes_first() -> None:
     assert row == {
         "after call": "Waitall", "after line": "heat.py:39:halo",
         "left": {"compute_ns": 400}, "right": {"compute_ns": 1600},
-        "place": "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier)", "time_ratio": 4.0,
+        "place": "in halo() from heat.py:39 (Waitall) back to line 30 (Barrier)", "time_ratio": 4.0,
         "share_of_difference": 0.75,
     }  # fmt: skip
     shown = drawn(found)
     assert (
-        "computation in halo() from heat.py:39 (Waitall) to the next :30 (Barrier) "
+        "computation in halo() from heat.py:39 (Waitall) back to line 30 (Barrier) "
         "100 ns 400 ns 300 ns 4.00 75.0 %" in " ".join(shown.split())
     )
     assert shown.index("of difference") < shown.index("MPI time")
@@ -225,7 +225,7 @@ def test_a_slower_computation_comes_first() -> None:
     ]  # fmt: skip
     assert found.sentence("a.st", "b.st") == (
         "b.st is 400 ns slower (run time 580 ns, that of a.st 180 ns): 300 ns computation "
-        "in halo() from heat.py:39 (Waitall) to the next :30 (Barrier); 100 ns in Barrier heat.py:30:halo."
+        "in halo() from heat.py:39 (Waitall) back to line 30 (Barrier); 100 ns in Barrier heat.py:30:halo."
     )
     backwards = ComparisonReporter(heat(compute_ns=400, inside_ns=150), heat(), "site", True, 20)
     assert backwards.sentence("b.st", "a.st").startswith(
@@ -262,7 +262,7 @@ def test_computation_after_another_operation_is_the_same(main_line: int) -> None
     ]  # fmt: skip
     slower = ComparisonReporter(before, spectrum("Gather", 19, compute_ns=100), "site", True, 20)
     (row,) = slower.computation()
-    assert row["place"] == "in main() from fft.py:32 (spectrum) to the next :29 (transpose)"
+    assert row["place"] == "in main() from fft.py:32 (spectrum) back to line 29 (transpose)"
     assert (row["left"]["compute_ns"], row["right"]["compute_ns"]) == (280, 400)
 
 

@@ -100,7 +100,7 @@ def test_many_small_messages_are_the_first_sentence(view_of: View, tmp_path: Pat
     with view_of(made(tmp_path, trace)) as view:
         sentence = "67 % of the time goes to 500 small messages of 8 B per rank and iteration at a.py:7."
         assert view.text("#summary .headline") == sentence
-        assert view.text("#advice .advice li").startswith("Many small messages 67 %")
+        assert view.text("#advice .advice li").startswith("Many small messages possible saving 67 %")
         assert view.page.get_by_text("4 ranks shared 2 cores of a host").count() == 1
         assert view.page.locator("#summary .shared-cores").count() == 1
         view.page.locator("#advice .advice li").first.get_by_role("button").click()

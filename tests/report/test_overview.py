@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from scalatrace.cli.ideal import with_ideal_run
 from scalatrace.report.costs.computation import computation_place
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
@@ -16,7 +17,7 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import node_numbers
+from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
@@ -352,14 +353,14 @@ def test_computation_is_that_between_two_calls() -> None:
     assert first.place == "from the start of the program to main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000
-    assert kernel.place == "in run() between main.f90:10 (sync) and :20 (left)"
+    assert kernel.place == "in run() between main.f90:10 (sync) and line 20 (left)"
     assert {site for _, site in kernel.before} == {"/b/halo.f90:7:left", "/b/halo.f90:9:right"}
 
 
 def test_computation_from_one_call_to_the_same_call() -> None:
     b = Builder(2)
     trace = timed(b.of(b.loop(5, b.event("Barrier", at=("/b/a.py:3:step", "/b/a.py:9:main"), comm=Comm()))))
-    assert "in step() or its caller main(), from a.py:3 (Barrier) to the next call there" in {
+    assert "in step() or its caller main(), from a.py:3 (Barrier) back to the same line" in {
         row.place for row in gather(trace, "loop").computing
     }
 
@@ -435,11 +436,11 @@ def test_names_of_functions_are_short() -> None:
         stacks = [(f"/a.cpp:{line}:{callee}", f"/a.cpp:{10 * line}:{function}") for line in (1, 2)]
         return computation_place(("Send", stacks[0]), ("Recv", stacks[1]))
 
-    assert place("main", "halo") == "in main() between a.cpp:10 (halo) and :20 (halo)"
+    assert place("main", "halo") == "in main() between a.cpp:10 (halo) and line 20 (halo)"
     wide = place("void Solver<std::vector<int>>::run(double)", "ns::Grid::halo")
-    assert wide == "in run() between a.cpp:10 (halo) and :20 (halo)"
+    assert wide == "in run() between a.cpp:10 (halo) and line 20 (halo)"
     assert place("ns::Solver::run(std::span<int>)", "<lambda>") == (
-        "in run() between a.cpp:10 (<lambda>) and :20 (<lambda>)"
+        "in run() between a.cpp:10 (<lambda>) and line 20 (<lambda>)"
     )
     assert place("<module>", "main").startswith("in <module> between a.cpp:10 (main)")
 
@@ -448,7 +449,7 @@ def test_savings_and_times_are_apart_on_the_first_screen() -> None:
     aggregates = gather(late([0, 0, 16, 0], 30_000), "late")
     shown = page([aggregates])
     first = shown[shown.index('<section id="summary"') : shown.index('<section id="timeline"')]
-    savings = first[first.index("Possible savings, of the run time") :]
+    savings = first[first.index("Possible savings (parts of the run time)") :]
     savings = savings[: savings.index("</p>")]
     assert "Load imbalance" in savings
     assert "computation" not in savings.lower()
@@ -461,3 +462,30 @@ def test_savings_and_times_are_apart_on_the_first_screen() -> None:
 def test_a_rank_that_only_hands_out_work_is_no_imbalance(loads: list[int], title: str) -> None:
     entry = next(entry for entry in gather(late(loads, 30_000), "late").advice if entry.kind == "load")
     assert entry.title == title
+
+
+def verdict(loads: list[int], inside_ns: int) -> str:
+    trace = late(loads, inside_ns)
+    return gather(trace, "late", options=with_ideal_run(PageOptions(), trace)).verdict
+
+
+def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
+    assert verdict([0, 0, 16, 0], 30_000).startswith("Ranks wait mostly for rank 2 (100 % of the waiting)")
+    assert verdict([-80, 8, 10, 10], 30_000).startswith("Rank 0 hardly computes, and waits for the others")
+    assert verdict([0, 0, 0, 0], 2000) == (
+        "Nothing in MPI stands out: the longest computation takes 78 % of the run time, "
+        "in f() from a.py:7 (Barrier) back to the same line (9 × 8 µs)."
+    )
+    assert verdict([0, 0, 0, 0], 30_000) == ""  # MPI takes more time than computation
+
+
+def test_waiting_is_explained_by_the_entry_with_its_cause() -> None:
+    trace = late([0, 0, 16, 0], 3000)
+    (loop,) = trace.nodes
+    (event,) = trace.leaves()
+    assert isinstance(loop, Sequence)
+    rows = [(row, *row.histograms) for row in event.stats]
+    stats = [PredStats(row.pred, (before, replace(inside, min=100))) for row, before, inside in rows]
+    trace.nodes = [replace(loop, nodes=(replace(event, stats=tuple(stats)),))]
+    entries = {entry.kind: entry for entry in gather(trace, "late").advice}
+    assert entries["imbalance"].explained_by == entries["load"].title

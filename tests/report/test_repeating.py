@@ -93,4 +93,4 @@ def test_comprehensions_belong_to_their_function() -> None:
         (op, (f"a.py:{line}:<listcomp>", f"a.py:{line}:exchange", "a.py:20:main"))
         for op, line in (("Irecv", 5), ("Isend", 7))
     )
-    assert computation_place(first, last) == "in exchange() between a.py:5 (Irecv) and :7 (Isend)"
+    assert computation_place(first, last) == "in exchange() between a.py:5 (Irecv) and line 7 (Isend)"

@@ -191,7 +191,7 @@ def test_waiting_may_be_waiting_for_a_core() -> None:
     assert {one.kind for one in found.advice} == {one.kind for one in gather(ring(8, steps=5), "x").advice}
     text = page([found])
     assert text.count("8 ranks shared 2 cores of a host") == 1
-    assert "With --platform FILE, times are those of a run that is simulated" in text
+    assert "With --platform FILE, the run is simulated" in text
 
 
 def simulated(waiting: dict[int, float], means: tuple[float, float] = (900.0, 900.0)) -> PageOptions:

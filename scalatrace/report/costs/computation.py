@@ -203,10 +203,10 @@ def _way(stack: Stack) -> Stack:
 def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None = None) -> str:
     """Name the computation between two calls by the innermost function that leads to both, and its lines.
 
-        in main() between a.py:61 (halo) and :68 (residual)
-        in halo() or its caller main(), from a.py:39 (Waitall) to the next :30 (Irecv)
+        in main() between a.py:61 (halo) and line 68 (residual)
+        in halo() or its caller main(), from a.py:39 (Waitall) back to line 30 (Irecv)
 
-        in main() between two calls of halo(), from a.py:39 (Waitall) to the next :30 (Irecv)
+        in main() between two calls of halo(), from a.py:39 (Waitall) back to line 30 (Irecv)
 
     A line has the function that it calls. Where the second line is no later one, a trace does not know
     whether the function repeats or is called again: then its caller may compute, too.
@@ -226,7 +226,7 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
     file = a.file.rpartition("/")[2]
     called, then = (_callee_of(way, depth, op) for way, (op, _) in zip(ways, (first, last), strict=True))
     if a.line < b.line:
-        return f"in {_function(a)} between {file}:{a.line} ({called}) and :{b.line} ({then})"
+        return f"in {_function(a)} between {file}:{a.line} ({called}) and line {b.line} ({then})"
     if a.line == b.line and first != last:  # calls of one line
         return f"in {_function(a)} at {file}:{a.line}, between {called} and {then}"
     where = f"in {_function(a)}"
@@ -241,8 +241,8 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
             else " or its callers,"
         )
     if first == last:
-        return f"{where} from {file}:{a.line} ({called}) to the next call there"
-    return f"{where} from {file}:{a.line} ({called}) to the next :{b.line} ({then})"
+        return f"{where} from {file}:{a.line} ({called}) back to the same line"
+    return f"{where} from {file}:{a.line} ({called}) back to line {b.line} ({then})"
 
 
 def _place_by_names(first: SiteCall, last: SiteCall, ways: tuple[Stack, Stack]) -> str:

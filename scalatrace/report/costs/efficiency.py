@@ -29,11 +29,13 @@ from scalatrace.trace.values.ranklist import RankList
 
 __all__ = [
     "Efficiency",
+    "Manager",
     "RankBin",
     "RunTime",
     "TimeParts",
     "TraceTimes",
     "efficiency",
+    "find_manager",
     "rank_bins",
     "run_time",
     "time_parts",
@@ -51,6 +53,12 @@ MAX_NAMED = 16
 
 EQUALLY = "all ranks equally"
 """Text where no rank stands out."""
+
+MAX_MANAGER_PART = 0.1
+"""Computation of a rank over the mean of the others, up to which it hardly computes."""
+
+MIN_BALANCE_OF_OTHERS = 0.9
+"""Mean computation of the others over the longest one, from which on these compute equally long."""
 
 
 def longest_ranks(of: Sequence[int], times: Floats) -> str:
@@ -258,6 +266,37 @@ class RankBin:
     last: int
     compute_ns: tuple[float, float, float]
     comm_ns: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """A rank that hardly computes, while the others compute equally long: it hands out work, for example.
+
+    Attributes:
+        compute_ns: its computation.
+        others_ns: mean computation of the others.
+    """
+
+    rank: int
+    compute_ns: float
+    others_ns: float
+
+    @property
+    def part(self) -> float:
+        """Its computation over that of the others."""
+        return self.compute_ns / self.others_ns
+
+
+def find_manager(rows: Sequence[RankBin]) -> Manager | None:
+    """Return the only rank that hardly computes; None: there is none, or rows are of several ranks."""
+    rows = sorted(rows, key=lambda row: row.compute_ns[1])
+    if len(rows) < 3 or any(row.first != row.last for row in rows):
+        return None
+    own, *others = (row.compute_ns[1] for row in rows)
+    mean = sum(others) / len(others)
+    if own > MAX_MANAGER_PART * mean or mean < MIN_BALANCE_OF_OTHERS * others[-1]:
+        return None
+    return Manager(rows[0].first, own, mean)
 
 
 def rank_bins(times: Efficiency) -> tuple[RankBin, ...]:

@@ -22,6 +22,7 @@ from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.repeating import repeats_by_source
 from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
+from scalatrace.report.page.overview.verdict import verdict_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
@@ -80,6 +81,7 @@ class TraceAggregates:
 
     Attributes:
         kind: "recorded" or "extrapolated".
+        verdict: the largest problem in a sentence; "": not known.
         result: run time and its parts in a sentence; "": no time was measured.
         small: small messages that are the result; None: they are not.
         notes: parts that could not be computed, and why.
@@ -88,6 +90,7 @@ class TraceAggregates:
     name: str
     kind: str
     summary: PageSummary
+    verdict: str
     result: str
     basis: TimeBasis
     advice: tuple[Advice, ...]
@@ -143,7 +146,6 @@ def gather(
     computing = computing_of(trace, numbers, repeats)
     causes = causes_of(trace, options.ideal, summary, times.by_rank, repeats)
     is_extrapolated = EXTRAPOLATED in trace.meta
-    result = causes.sentence if causes else result_sentence(summary, len(trace.ranks), is_extrapolated)
     awaited = [] if causes is None else [late.rank for late in causes.late]
     chosen = (
         ChosenRanks(tuple(options.ranks))
@@ -154,16 +156,26 @@ def gather(
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
     headline_messages = small if small is not None and small.share >= MIN_RESULT else None
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
+    shared_cores = bool(summary.shared_cores)
+    verdict = verdict_of(causes, headline_messages, advice, basis, shared_cores=shared_cores)
+    # A simulated run without time for messages does not have this problem.
+    tells_simulated = causes is not None and not (headline_messages is not None and shared_cores)
+    result = (
+        causes.sentence
+        if causes is not None and tells_simulated
+        else result_sentence(summary, len(trace.ranks), is_extrapolated)
+    )
     # The run on a network that takes no time lacks late starts, serial barriers, and time for messages.
     at_barriers = causes is not None and causes.serial is not None and causes.serial.is_between_barriers
     lacks = bool(late_ns) or at_barriers or headline_messages is not None
-    draws_ideal_run = bool(summary.shared_cores and not lacks and options.simulate_lines is None)
+    draws_ideal_run = shared_cores and not lacks and options.simulate_lines is None
     simulate_lines = options.ideal_lines if draws_ideal_run else options.simulate_lines
     blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
         "extrapolated" if is_extrapolated else "recorded",
         summary,
+        verdict,
         result,
         basis,
         advice,

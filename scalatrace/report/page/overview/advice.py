@@ -7,11 +7,11 @@ cores, waiting is that of a simulated run, if there is one: measured times then 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from scalatrace.report.costs.computation import FROM_START
-from scalatrace.report.costs.efficiency import EQUALLY
+from scalatrace.report.costs.efficiency import EQUALLY, find_manager
 from scalatrace.report.costs.late_starts import LateStart
 from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
@@ -47,8 +47,8 @@ MIN_COST_PART = 0.5
 
 GOOD_BALANCE = 0.9
 
-MAX_MANAGER_PART = 0.1
-"""Computation of a rank over the mean of the others, up to which it hardly computes."""
+MIN_EXPLAINED = 2 / 3
+"""Part of a saving from which on another entry, which names the cause, explains it."""
 
 MAX_NAMED = 3
 
@@ -66,6 +66,7 @@ class Advice:
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
         where: place or ranks, for the summary; "": not one.
+        explained_by: title of the entry that names the cause of most of the waiting; "": none does.
     """
 
     kind: str
@@ -77,6 +78,7 @@ class Advice:
     low_share: float | None = None
     is_bound: bool = False
     where: str = ""
+    explained_by: str = ""
 
 
 def advice_of(
@@ -120,6 +122,7 @@ def advice_of(
         entries += _advise_on_computation(computing, basis, late_ranks)
         entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
+    entries = _explain_waiting(entries)
     entries.sort(key=lambda entry: -entry.share)
     if not entries and not summary.events:
         text = "None was made, or none was selected. See the header, and check with scalatrace doctor."
@@ -133,6 +136,20 @@ def advice_of(
     return tuple(entries)
 
 
+def _explain_waiting(entries: Sequence[Advice]) -> list[Advice]:
+    """Return the entries; waiting has the title of the entry that names the cause of most of it, if any."""
+    causes = [entry for entry in entries if entry.kind in ("serialisation", "late-start", "load")]
+    most = max(causes, key=lambda entry: entry.share, default=None)
+    if most is None:
+        return list(entries)
+    return [
+        replace(entry, explained_by=most.title)
+        if entry.kind in KINDS and most.share >= MIN_EXPLAINED * entry.share
+        else entry
+        for entry in entries
+    ]
+
+
 KINDS = {
     "late-senders": AwaitedPartner.SENDER,
     "imbalance": AwaitedPartner.ALL,
@@ -141,7 +158,7 @@ KINDS = {
 
 TITLES = {
     "late-senders": "Late senders",
-    "imbalance": "Imbalance before collectives",
+    "imbalance": "Waiting before collectives",
     "slow-sends": "Sends that wait",
 }
 
@@ -255,7 +272,8 @@ def _serialisation(serial: SerialPart, summary: PageSummary) -> Advice:
     )
     if not serial.is_between_barriers:
         numbers += (("in turn, for example", f"ranks {serial.ranks}"),)
-    return Advice("serialisation", "Ranks run one after another", text, serial.saving, numbers, serial.node)
+    title = "Ranks run one after another"
+    return Advice("serialisation", title, text, serial.saving, numbers, serial.node, is_bound=True)
 
 
 def _mean_waiting(
@@ -403,20 +421,19 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
     else:
         return
     lost = (most - mean) / run if run else 0.0
-    manager = None if basis.simulated else _manager(summary)
+    manager = None if basis.simulated else find_manager(summary.ranks)
     if manager is not None and lost >= MIN_SHARE:
-        rank, own_ns, others_ns = manager
         numbers = (
-            ("computation of the rank", coarse_duration(own_ns)),
-            ("mean of the others", coarse_duration(others_ns)),
+            ("computation of the rank", coarse_duration(manager.compute_ns)),
+            ("mean of the others", coarse_duration(manager.others_ns)),
             ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
         )
         text = (
-            f"Rank {number(rank)} computes {coarse_percent(own_ns / others_ns)} of the mean of the others, "
+            f"Rank {number(manager.rank)} computes {coarse_percent(manager.part)} of the mean of the others, "
             "which compute equally long. A rank that only hands out work or collects results could compute."
         )
-        where = f"rank {number(rank)}"
-        yield Advice("load", "A rank that hardly computes", text, lost, numbers, where=where)
+        where = f"on rank {number(manager.rank)}"
+        yield Advice("load", "A rank that hardly computes", text, lost, numbers, is_bound=True, where=where)
     elif most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
             ("mean computation", coarse_duration(mean)),
@@ -424,19 +441,8 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
             ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
         )
         text = "Some ranks compute longer than others, which wait for them."
-        yield Advice("load", "Load imbalance", text, lost, numbers, where=where.removeprefix(", "))
-
-
-def _manager(summary: PageSummary) -> tuple[int, float, float] | None:
-    """Return a rank that hardly computes, its computation and the mean of the others, which are balanced."""
-    rows = sorted(summary.ranks, key=lambda row: row.compute_ns[1])
-    if len(rows) < 3 or any(row.first != row.last for row in rows):
-        return None
-    own, *others = (row.compute_ns[1] for row in rows)
-    mean = sum(others) / len(others)
-    if own > MAX_MANAGER_PART * mean or mean < GOOD_BALANCE * others[-1]:
-        return None
-    return rows[0].first, own, mean
+        where = where.removeprefix(", ")
+        yield Advice("load", "Load imbalance", text, lost, numbers, is_bound=True, where=where)
 
 
 def _is_between(row: Computing, small: SmallMessages) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scalatrace.executor.ideal_run import IdealRun, RootCause
 from scalatrace.report.costs.computation import FROM_START, UNKNOWN, Repeats, SiteCall, computation_place
-from scalatrace.report.costs.efficiency import Efficiency, TimeParts, time_parts
+from scalatrace.report.costs.efficiency import Efficiency, Manager, TimeParts, find_manager, time_parts
 from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED
@@ -118,7 +118,8 @@ class WaitCauses:
         by_rank: rank, ns that it waits, ns that others wait for it; (): too many.
         followed: part of the waiting whose causes are known.
         serial: ranks that run one after another; None: they do so for less than MIN_SERIAL of the time.
-        sentence: the result; `why` is its last part, on the reason of the waiting, or "".
+        sentence: the result.
+        why: the reason of the waiting; "": there is little waiting, or it is not known.
         who: names the ranks that others wait for; "": there is little waiting, or these are not known.
         named: the ranks that cause most of the waiting; (): it is spread.
         starts: ranks that make their first communicating call late, the latest first.
@@ -172,6 +173,9 @@ def causes_of(
     if barriers is not None and barriers.saving >= max(caused_part, 0.0 if serial is None else serial.saving):
         serial, parts, who, caused_part = barriers, None, "", 0.0  # the simulated run lacks this
     why = f"{_in_turn(serial, nranks)}." if serial is not None and serial.saving >= caused_part else who
+    manager = find_manager(summary.ranks)
+    if manager is not None and why and why == who:
+        why, named = f"{_manager_text(manager)}.", ()
     text = result_sentence(summary, nranks, EXTRAPOLATED in trace.meta, parts, ideal.time_ns)
     drawn = len(ideal.waiting_ns) <= MAX_DRAWN_RANKS and bool(ideal.causes)
     return WaitCauses(
@@ -182,7 +186,7 @@ def causes_of(
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
         ideal.followed,
         serial,
-        " ".join(filter(None, (text, why))),
+        text,
         why,
         who,
         named if who else (),
@@ -262,11 +266,19 @@ def _serial_barriers(trace: Trace, run_time_ns: float, name: _Namer) -> SerialPa
     return SerialPart(saving, found.time_ns, lost_ns, found.mean_ranks, name(node, node), node, "")
 
 
+def _manager_text(manager: Manager) -> str:
+    return (
+        f"Rank {number(manager.rank)} hardly computes, and waits for the others, which compute equally long: "
+        f"its computation is {coarse_percent(manager.part)} of theirs"
+    )
+
+
 def _in_turn(serial: SerialPart, nranks: int) -> str:
     """Say that ranks run one after another, how long, and where."""
+    computing = coarse(max(serial.mean_ranks, 1.0))
     return (
-        f"Ranks run one after another, which costs up to {coarse_percent(serial.saving)} of the time: there, "
-        f"about {coarse(serial.mean_ranks):g} of {number(nranks)} ranks compute at a time, mostly "
+        f"Ranks run one after another, which costs up to {coarse_percent(serial.saving)} of the run time: "
+        f"about {computing:g} of {number(nranks)} ranks compute{'s' if computing == 1 else ''} at a time "
         f"{serial.place}{f'; for example ranks {serial.ranks} in turn' if serial.ranks else ''}"
     )
 

@@ -1,0 +1,46 @@
+"""The first sentence of a page: the largest problem, or that none stands out and what takes the time then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scalatrace.report.page.overview.advice import Advice
+from scalatrace.report.page.overview.causes import MIN_WAITING, WaitCauses
+from scalatrace.report.page.overview.small_messages import SmallMessages
+from scalatrace.report.page.overview.waits import TimeBasis
+from scalatrace.report.style import coarse_percent
+
+__all__ = ["verdict_of"]
+
+
+def verdict_of(
+    causes: WaitCauses | None,
+    small: SmallMessages | None,
+    advice: Sequence[Advice],
+    basis: TimeBasis,
+    *,
+    shared_cores: bool,
+) -> str:
+    """Return the sentence; "": the times do not tell.
+
+    Args:
+        small: small messages that are the result; None: they are not.
+        advice: all entries.
+        shared_cores: whether ranks of the recorded run shared cores.
+    """
+    if small is not None:
+        return small.sentence
+    if causes is None:
+        return ""
+    if causes.why:
+        return f"In the recorded run: {causes.why}" if basis.simulated and causes.starts else causes.why
+    computation = next((entry for entry in advice if entry.kind == "computation"), None)
+    parts = causes.parts
+    if computation is None or parts is None or basis.simulated:
+        return ""
+    if parts.waiting >= MIN_WAITING or (parts.transfer or 0) >= parts.computing:
+        return ""
+    return (
+        f"Nothing in MPI stands out{' but the shared cores' if shared_cores else ''}: the longest "
+        f"computation takes {coarse_percent(computation.share)} of the run time, {computation.where}."
+    )
