@@ -39,7 +39,7 @@ def test_a_late_rank_is_named_in_the_first_sentence() -> None:
     assert causes is not None
     assert (
         causes.why == "Ranks wait mostly for rank 2 (100 % of the waiting): "
-        "its computation in f() from a.py:7 (Barrier) back to the same line."
+        "its computation in f() from one Barrier at a.py:7 to the next."
     )
     (first,) = causes.late
     assert (first.rank, first.nwaiting) == (2, 3)

@@ -360,7 +360,7 @@ def test_computation_is_that_between_two_calls() -> None:
 def test_computation_from_one_call_to_the_same_call() -> None:
     b = Builder(2)
     trace = timed(b.of(b.loop(5, b.event("Barrier", at=("/b/a.py:3:step", "/b/a.py:9:main"), comm=Comm()))))
-    assert "in step() or its caller main(), from a.py:3 (Barrier) back to the same line" in {
+    assert "in step() or its caller main(), from one Barrier at a.py:3 to the next" in {
         row.place for row in gather(trace, "loop").computing
     }
 
@@ -457,7 +457,7 @@ def test_savings_and_times_are_apart_on_the_first_screen() -> None:
 
 
 @pytest.mark.parametrize(("loads", "title"), [
-    ([-80, 8, 10, 10], "A rank that hardly computes"), ([-80, 28, 0, 0], "Load imbalance"),
+    ([-80, 8, 10, 10], "Rank 0 hardly computes"), ([-80, 28, 0, 0], "Load imbalance"),
 ])  # fmt: skip
 def test_a_rank_that_only_hands_out_work_is_no_imbalance(loads: list[int], title: str) -> None:
     entry = next(entry for entry in gather(late(loads, 30_000), "late").advice if entry.kind == "load")
@@ -473,8 +473,8 @@ def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
     assert verdict([0, 0, 16, 0], 30_000).startswith("Ranks wait mostly for rank 2 (100 % of the waiting)")
     assert verdict([-80, 8, 10, 10], 30_000).startswith("Rank 0 hardly computes, and waits for the others")
     assert verdict([0, 0, 0, 0], 2000) == (
-        "Nothing in MPI stands out: the longest computation takes 78 % of the run time, "
-        "in f() from a.py:7 (Barrier) back to the same line (9 × 8 µs)."
+        "Nothing in MPI stands out. The longest computation takes 78 % of the run time, "
+        "in f() from one Barrier at a.py:7 to the next (9 × 8 µs)."
     )
     assert verdict([0, 0, 0, 0], 30_000) == ""  # MPI takes more time than computation
 

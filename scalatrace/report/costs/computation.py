@@ -241,7 +241,7 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
             else " or its callers,"
         )
     if first == last:
-        return f"{where} from {file}:{a.line} ({called}) back to the same line"
+        return f"{where} from one {called} at {file}:{a.line} to the next"
     return f"{where} from {file}:{a.line} ({called}) back to line {b.line} ({then})"
 
 

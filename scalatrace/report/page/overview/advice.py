@@ -432,8 +432,8 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
             f"Rank {number(manager.rank)} computes {coarse_percent(manager.part)} of the mean of the others, "
             "which compute equally long. A rank that only hands out work or collects results could compute."
         )
-        where = f"on rank {number(manager.rank)}"
-        yield Advice("load", "A rank that hardly computes", text, lost, numbers, is_bound=True, where=where)
+        title = f"Rank {number(manager.rank)} hardly computes"
+        yield Advice("load", title, text, lost, numbers, is_bound=True)
     elif most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
             ("mean computation", coarse_duration(mean)),

@@ -41,6 +41,6 @@ def verdict_of(
     if parts.waiting >= MIN_WAITING or (parts.transfer or 0) >= parts.computing:
         return ""
     return (
-        f"Nothing in MPI stands out{' but the shared cores' if shared_cores else ''}: the longest "
+        f"Nothing in MPI stands out{' except waiting for shared cores' if shared_cores else ''}. The longest "
         f"computation takes {coarse_percent(computation.share)} of the run time, {computation.where}."
     )
