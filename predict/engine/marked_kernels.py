@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ class MarkedKernels:
         self._host_of = numbers.astype(np.int64)
         self._known: set[str] = set()
         self._unknown: set[str] = set()
+        self._beyond: dict[str, tuple[float, float]] = {}  # largest product of sizes, and the measured one
 
     def fields(self, parameters: Parameters) -> dict[str, EngineQuantity]:
         """Return the fields of an annotation's node.
@@ -101,12 +103,20 @@ class MarkedKernels:
             is_begin = (levels == BEGINS) & (kernels == kernel)
             of_calls = {p: size[is_begin].astype(float) for p, size in zip(parameters, sizes, strict=False)}
             result[is_begin] = _moment_of(model, number, of_calls)
+            self._note_range(model, of_calls)
         return result
 
     def _model(self, name: str, host: str) -> KernelModel | None:
         model = self._models.find(name, host)
         (self._unknown if model is None else self._known).add(name)
         return model
+
+    def _note_range(self, model: KernelModel, params: dict[str, Any]) -> None:
+        """Note a call with larger sizes than the model was fitted to."""
+        if model.measured_up_to and params:
+            largest = float(np.max(prod(params.values()), initial=0.0))
+            if largest > max(model.measured_up_to, self._beyond.get(model.name, (0.0, 0.0))[0]):
+                self._beyond[model.name] = largest, model.measured_up_to
 
     def notes(self) -> dict[str, str]:
         """Return notes about kernels that lack a model or a mark, by their names.
@@ -132,6 +142,9 @@ class MarkedKernels:
             else "has no model: takes its recorded times"
             for name in self._unknown
         }
+        for name, (largest, measured) in self._beyond.items():
+            beyond = f"sizes up to a product of {largest:.3g}, the model was measured up to {measured:.3g}"
+            notes[f"kernel {name}"] = "; ".join(filter(None, [notes.get(f"kernel {name}"), beyond]))
         unused = modelled - self._known - self._unknown
         return notes | {f"kernel {name}": "has a model, but the trace does not mark it" for name in unused}
 

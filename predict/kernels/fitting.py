@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import pi, sqrt
+from math import pi, prod, sqrt
 
 import numpy as np
 
@@ -88,6 +88,7 @@ def _best(
     parameters = tuple(calls[0].params)
     ns = np.array([call.ns for call in calls])
     counts = np.array([call.count for call in calls])
+    largest = max(float(prod(call.params.values())) for call in calls) if parameters else 0.0
     fits = []
     for model in models:
         terms = terms_of(model, parameters)
@@ -102,7 +103,7 @@ def _best(
             score = _misfit(ns - fitted, sigma, counts) + count * float(np.log(len(ns)))
             shown = "N-0" if noise == "N-0" else kind
             polynomials = _polynomial(terms, mean), _polynomial(terms, deviation)
-            fits.append((KernelModel(name, parameters, model, shown, *polynomials, host), score))
+            fits.append((KernelModel(name, parameters, model, shown, *polynomials, host, largest), score))
     return min(fits, key=lambda result: result[1])
 
 

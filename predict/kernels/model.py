@@ -13,6 +13,7 @@ name = "dgemm"
 parameters = ["m", "n", "k"]
 model = "M-1"
 noise = "N-2"
+measured_up_to = 2e8
 mean_ns = {"m*n*k" = 0.0321, "1" = 410.0}
 deviation_ns = {"m*n*k" = 0.0009, "1" = 0.0}
 """
@@ -91,6 +92,7 @@ class KernelModel:
         model, noise: one of MEANS and of NOISES.
         mean_ns, deviation_ns: of the duration.
         host: "": all hosts.
+        measured_up_to: largest product of the parameters of the calls; 0: not known.
     """
 
     name: str
@@ -100,6 +102,7 @@ class KernelModel:
     mean_ns: Polynomial
     deviation_ns: Polynomial
     host: str = ""
+    measured_up_to: float = 0.0
 
     def __post_init__(self) -> None:
         for value, choices in ((self.model, MEANS), (self.noise, NOISES)):
@@ -137,7 +140,7 @@ class KernelModels:
 _FORMAT = 1
 _TYPES = {
     "name": str, "parameters": list, "model": str, "noise": str, "mean_ns": dict, "deviation_ns?": dict,
-    "host?": str,
+    "host?": str, "measured_up_to?": float,
 }  # fmt: skip
 
 
@@ -169,6 +172,7 @@ def _model(raw: object, where: str, path: str | Path) -> KernelModel:
     return KernelModel(
         table["name"], parameters, table["model"], table["noise"],
         polynomials["mean_ns"], polynomials["deviation_ns"], table.get("host", ""),
+        float(table.get("measured_up_to", 0)),
     )  # fmt: skip
 
 
@@ -184,9 +188,9 @@ def write_kernels(path: str | Path, kernels: KernelModels) -> None:
             "host": model.host,
             "parameters": list(model.parameters),
         }
-        values |= {"model": model.model, "noise": model.noise}
+        values |= {"model": model.model, "noise": model.noise, "measured_up_to": model.measured_up_to}
         for key, value in values.items():
-            if value != "":
+            if value not in ("", 0):
                 table.add(key, value)
         for key in ("mean_ns", "deviation_ns"):
             inline = tomlkit.inline_table()

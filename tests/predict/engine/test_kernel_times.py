@@ -188,6 +188,15 @@ def test_notes_name_kernels_without_model_or_mark() -> None:
     }
 
 
+def test_notes_name_sizes_beyond_the_measured_ones() -> None:
+    b = Builder(1)
+    trace = finished(b, *marked(b, size0=10, size1=20, size2=30), *marked(b, size0=2, size1=2, size2=2))
+    beyond = "sizes up to a product of 6e+03, the model was measured up to 5e+03"
+    for measured_up_to, note in ((0, {}), (6000, {}), (5000, {"kernel dgemm": beyond})):
+        models = times(replace(dgemm(), measured_up_to=measured_up_to))
+        assert simulate(trace, Platform(), kernels=models).program.notes == note
+
+
 def test_models_that_do_not_apply() -> None:
     with pytest.raises(UsageError, match="the trace marks dtrsm; mark them by"):
         simulate(one(text="dtrsm(m,n)"), Platform(), kernels=times(dgemm()))
