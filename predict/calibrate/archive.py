@@ -37,6 +37,7 @@ class Measurement:
         nbytes: size of the message.
         params: of a kernel (m, n, k), or of the experiment (entries, ranks, pairing).
         host: where it was measured.
+        rank: that measured it; 0 in archives of older versions.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Measurement:
     nbytes: int = 0
     params: dict[str, int] = field(default_factory=dict)
     host: str = ""
+    rank: int = 0
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ def _object(line: str, path: str | Path, number: int) -> dict[str, Any]:
 _NUMBER, _TEXT = (int, float), (str,)
 _TYPES = {
     "kind": _TEXT, "level": _TEXT, "name": _TEXT, "host": _TEXT, "at_s": _NUMBER, "nbytes": (int,),
-    "params": (dict,), "ns": (list,),
+    "rank": (int,), "params": (dict,), "ns": (list,),
 }  # fmt: skip
 
 
@@ -114,7 +116,7 @@ def _measurement(row: dict[str, Any], path: str | Path, number: int) -> Measurem
         if not isinstance(value, _TYPES[key]) or isinstance(value, bool):
             raise FormatError(f"line {number}: {key} is {value!r}", path)
     durations = row.get("ns", [])
-    numbers = [*durations, *row.get("params", {}).values(), row.get("nbytes", 0)]
+    numbers = [*durations, *row.get("params", {}).values(), row.get("nbytes", 0), row.get("rank", 0)]
     if not all(isinstance(n, _NUMBER) and not isinstance(n, bool) and 0 <= n < 1e300 for n in numbers):
         raise FormatError(f"line {number}: durations, sizes and parameters must be numbers, 0 or more", path)
     if "kind" not in row:

@@ -24,6 +24,7 @@ from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
+from scalatrace.predict.calibrate.monitor import HostMonitor
 from scalatrace.predict.calibrate.plan import BURST, Experiment, Settings, draw_peers, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 from scalatrace.ranks import on_all, wait_asleep
@@ -192,21 +193,41 @@ def run_campaign(
     measurements, eager = _thresholds(site, settings.max_bytes)
     warm_up(settings.kernel_names if settings.kernels else ())
     experiments = plan(settings, tuple(site.pairs), eager, calls, comm.size)
+    monitor = _monitor(site, settings)
     for done, experiment in enumerate(experiments):
         if progress and comm.rank == 0:
             progress(done, len(experiments))
+        if monitor:
+            monitor.read(site.elapsed_s())
         measurements += _done(site, experiment, settings)
+    if monitor:
+        monitor.read(site.elapsed_s(), 0.0)
     wait_asleep(site.comm)
     everything = comm.gather((site.host, host_facts(), measurements))
-    if everything is None:
+    readings = comm.gather((site.host, monitor.readings) if monitor else None)
+    if everything is None or readings is None:
         return None
     facts |= {"settings": asdict(settings), "seconds": round(site.elapsed_s(), 3)}
     facts["placement"] = [host for host, _, _ in everything]
     facts["hosts"] = {name: about for name, about, _ in everything}
+    if settings.monitor:
+        facts["monitor"] = dict(filter(None, readings))
     rows = sorted(
         (m for _, _, rank_measurements in everything for m in rank_measurements), key=lambda m: m.at_s
     )
     return Archive(facts, tuple(rows))
+
+
+def _monitor(site: CampaignRank, settings: Settings) -> HostMonitor | None:
+    """Return the monitor of this host on its first rank, if there is to be one; None on others."""
+    if not settings.monitor:
+        return None
+    pids = site.comm.allgather(os.getpid())
+    if site.hosts.index(site.host) != site.comm.rank:
+        return None
+    monitor = HostMonitor([pid for pid, host in zip(pids, site.hosts, strict=True) if host == site.host])
+    monitor.read(site.elapsed_s())
+    return monitor
 
 
 def _pairs(hosts: list[str]) -> dict[str, tuple[int, int]]:
@@ -252,7 +273,9 @@ def _passes(site: CampaignRank, level: str, test: str, limit_ns: float | None, n
 def _threshold(site: CampaignRank, level: str, name: str, size: int | None, max_bytes: int) -> Measurement:
     tested = {"tested": max_bytes, "all": int(size is None)}
     nbytes = max_bytes if size is None else size
-    return Measurement("threshold", (), site.elapsed_s(), level, name, nbytes, tested, site.host)
+    return Measurement(
+        "threshold", (), site.elapsed_s(), level, name, nbytes, tested, site.host, site.comm.rank
+    )
 
 
 def _done(site: CampaignRank, experiment: Experiment, settings: Settings) -> list[Measurement]:
@@ -270,7 +293,7 @@ def _done(site: CampaignRank, experiment: Experiment, settings: Settings) -> lis
     if experiment.kind in ("collective", "pairs"):
         params["ranks"] = site.comm.size
     rounded = tuple(round(ns, 1) for ns in durations)
-    where = (experiment.level, experiment.name, experiment.nbytes, params, site.host)
+    where = (experiment.level, experiment.name, experiment.nbytes, params, site.host, site.comm.rank)
     return [Measurement(experiment.kind, rounded, round(at_s, 6), *where)]
 
 

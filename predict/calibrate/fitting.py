@@ -13,18 +13,23 @@ from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.collectives import CollectiveTime, collective_times, fit_rules
 from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
+from scalatrace.predict.calibrate.monitor import describe_readings, mean_readings
+from scalatrace.predict.calibrate.plan import FIXED
 from scalatrace.predict.calibrate.typical import by_size, series, typical
 from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
 from scalatrace.predict.platform.library_rules import library_name
 from scalatrace.stats.piecewise import fit_piecewise
 
-__all__ = ["Calibration", "cluster_of", "fit_archive", "kernels_of"]
+__all__ = ["Calibration", "cluster_of", "fit_archive", "kernels_of", "parameters_of"]
 
 MAX_HOSTS_NAMED = 4
 
 MAX_DISTURBED = 0.2
 """Share of interrupted repeats beyond which the cores were shared with other programs."""
+
+MAX_OTHER_CORES = 0.2
+"""Cores of a host that other programs may use during a campaign, as its monitor reads."""
 
 MAX_ERROR, MAX_WORST_ERROR = 0.1, 0.5
 """Median and largest relative error of predicted messages beyond which the parameters do not fit."""
@@ -85,10 +90,12 @@ def fit_archive(archive: Archive, name: str = "calibrated", rules: bool = False)
     platform = Platform(
         name=name,
         description=_description(archive),
-        source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
+        source="; ".join([f"scalatrace calibrate, {_started(archive)}", *_monitored(archive)]),
         mpi=library_name(_mpi(archive)),
         thread_level=str(archive.metadata.get("thread_level", "")),
-        doubts="; ".join(text for level, fit in fits.items() for text in _doubts(level, fit)),
+        doubts="; ".join(
+            [text for level, fit in fits.items() for text in _doubts(level, fit)] + list(_busy(archive))
+        ),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
         measured_up_to_bytes=max(measurement.nbytes for measurement in archive.of("pingpong", levels[-1])),
         network=fits["network" if several else "memory"].network,
@@ -112,6 +119,44 @@ def _doubts(level: str, fit_: NetworkFit) -> Iterator[str]:
     if fit_.error > MAX_ERROR or fit_.worst_error > MAX_WORST_ERROR:
         off = f"{fit_.error:.0%} (median) and {fit_.worst_error:.0%} (worst)"
         yield f"predicted times of messages {where} are off by {off}"
+
+
+def _started(archive: Archive) -> str:
+    return str(archive.metadata.get("started", "unknown time"))
+
+
+def _readings(archive: Archive) -> dict[str, dict[str, float]]:
+    """Return the means of the readings of each host."""
+    monitored: Mapping[str, Sequence[Mapping[str, float]]] = archive.metadata.get("monitor", {})
+    return {host: mean_readings(readings) for host, readings in monitored.items()}
+
+
+def _monitored(archive: Archive) -> list[str]:
+    """Describe the readings of all hosts."""
+    described = {host: describe_readings(means) for host, means in _readings(archive).items()}
+    return [f"{host} {text}" if len(described) > 1 else text for host, text in described.items()]
+
+
+def _busy(archive: Archive) -> Iterator[str]:
+    """Yield what monitors say against a campaign."""
+    for host, means in _readings(archive).items():
+        if (cores := means.get("other_cores", 0.0)) > MAX_OTHER_CORES:
+            yield f"other programs used {cores:.2g} cores of {host}"
+
+
+def parameters_of(archive: Archive) -> dict[str, float]:
+    """Return what campaigns can be compared by: times of fixed sizes, rates of kernels, means of monitors."""
+    result: dict[str, float] = {}
+    for level in ("memory", "network"):
+        times = by_size(archive.of("pingpong", level))
+        result |= {f"{level} {n} B, ns": typical(times[n]) for n in FIXED if n in times}
+    kernels = sorted(archive.of("kernel"), key=lambda m: (m.name, m.rank))
+    for (name, rank), measured in groupby(kernels, lambda m: (m.name, m.rank)):
+        times_ns = [sum(measurement.ns) for measurement in measured]
+        result[f"{name} of rank {rank}, ns"] = sum(times_ns) / len(times_ns)
+    for host, means in _readings(archive).items():
+        result |= {f"{host}, {name}": value for name, value in means.items()}
+    return result
 
 
 def _description(archive: Archive) -> str:

@@ -51,6 +51,7 @@ class Settings:
         kernels: calls of each kernel; 0: none are measured.
         kernel_names: which.
         seed: of sizes and order.
+        monitor: whether hosts are monitored between experiments.
     """
 
     sizes: int = 80
@@ -62,6 +63,7 @@ class Settings:
     kernels: int = 60
     kernel_names: tuple[str, ...] = ("dgemm", "copy")
     seed: int = 0
+    monitor: bool = False
 
 
 @dataclass(frozen=True)

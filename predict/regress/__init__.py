@@ -4,7 +4,7 @@ In: a table of runs, with a time per call site or other factors. Out: tests, the
 """
 
 from scalatrace.predict.regress.evolution import Evolution, evolution
-from scalatrace.predict.regress.runs import Runs, read_table
+from scalatrace.predict.regress.runs import Runs, read_table, write_table
 from scalatrace.predict.regress.verdict import Finding, Verdict, judge
 
-__all__ = ["Evolution", "Finding", "Runs", "Verdict", "evolution", "judge", "read_table"]
+__all__ = ["Evolution", "Finding", "Runs", "Verdict", "evolution", "judge", "read_table", "write_table"]

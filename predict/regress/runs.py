@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.files import read_text
+from scalatrace.files import read_text, write_file
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["OTHER", "Runs", "read_table"]
+__all__ = ["OTHER", "Runs", "read_table", "write_table"]
 
 OTHER = "other"
 """The factor that sums those with a small share."""
@@ -104,3 +104,13 @@ def _numbers(row: Sequence[str], ncolumns: int, number: int, path: str | Path) -
     if not np.isfinite(result).all():
         raise FormatError(f"row {number} has values that are not finite", path)
     return result
+
+
+def write_table(path: str | Path, runs: Runs) -> None:
+    """Write a CSV table that `read_table` reads. Raises ScalatraceError."""
+    text = io.StringIO()
+    rows = zip(runs.names, runs.values.tolist(), strict=True)
+    csv.writer(text, lineterminator="\n").writerows(
+        [["run", *runs.factors], *([name, *row] for name, row in rows)]
+    )
+    write_file(path, text.getvalue().encode())

@@ -66,6 +66,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TOML",
         help="write the model of unequal nodes; needs two hosts or more",
     )
+    parser.add_argument(
+        "--monitor",
+        action="store_true",
+        help="read frequency, temperature, power and the load of other programs during the measurements",
+    )
+    parser.add_argument(
+        "--table",
+        type=Path,
+        metavar="CSV",
+        help="write what campaigns are compared by, a line for each archive, for `regress --table`",
+    )
     parser.add_argument("--name", default="calibrated", help="of the platform")
     add_seed(parser, "sizes and order")
     parser.add_argument("--sizes", type=natural, default=80, metavar="N", help="message sizes (default: 80)")
@@ -119,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
         ("--archive", args.archive),
         ("--kernels", args.kernels),
         ("--cluster", args.cluster),
+        ("--table", args.table),
     )
     for option, path in outputs:
         if path:
@@ -130,6 +142,8 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--from measures nothing, so there is no --archive to write")
         if args.thread_level:
             raise UsageError("--from measures nothing: --thread-level is that of the archives")
+        if args.monitor:
+            raise UsageError("--from measures nothing, so there is nothing to --monitor")
         return _fit_archives(_read_sources(args), args)
     archive, status = _measure(args)
     return status if archive is None else _fit_archives([archive], args)
@@ -156,7 +170,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         raise UsageError("--seed, --collectives, --pairings and --kernel-calls are 0 or more")
     return Settings(
         args.sizes, args.max_bytes, args.visits, args.repeats, args.collectives,
-        args.pairings, args.kernel_calls, tuple(args.kernel_names), args.seed,
+        args.pairings, args.kernel_calls, tuple(args.kernel_names), args.seed, args.monitor,
     )  # fmt: skip
 
 
@@ -189,9 +203,10 @@ def _segments(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _fit_archives(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.calibrate import fit_archive
-    from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of
+    from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of, parameters_of
     from scalatrace.predict.kernels import write_cluster, write_kernels
     from scalatrace.predict.platform import write_platform
+    from scalatrace.predict.regress import Runs, write_table
     from scalatrace.report.predictions.calibration import CalibrationReporter
 
     calibration = fit_archive(archives[0], args.name, args.fit_rules)
@@ -202,6 +217,12 @@ def _fit_archives(archives: list[Archive], args: argparse.Namespace) -> int:
         write_kernels(args.kernels, kernels)
     if cluster:
         write_cluster(args.cluster, cluster)
+    if args.table:
+        names = [archive.metadata.get("started", f"campaign {i}") for i, archive in enumerate(archives, 1)]
+        measured = list(map(parameters_of, archives))
+        common = [name for name in measured[0] if all(name in parameters for parameters in measured)]
+        rows = [{name: parameters[name] for name in common} for parameters in measured]
+        write_table(args.table, Runs.of(zip(names, rows, strict=True)))
     facts = asdict(calibration)
     print_facts(args, facts, SEGMENTS, _segments(facts), CalibrationReporter(facts))
     return 0

@@ -10,6 +10,7 @@ import pytest
 
 from scalatrace.predict.calibrate import read_archive
 from scalatrace.predict.platform import read_platform
+from scalatrace.predict.regress import read_table
 from support.mpis import Mpi
 from support.running import Finished, run
 
@@ -25,7 +26,7 @@ def calibrate(mpi: Mpi, nprocs: int, *arguments: str | Path) -> Finished:
 @pytest.mark.parametrize("nprocs", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_measured_fitted_and_fitted_again(mpi: Mpi, nprocs: int, tmp_path: Path) -> None:
     archive, first, second = (tmp_path / name for name in ("a.jsonl", "first.toml", "second.toml"))
-    options = [*QUICK, "--collectives", "2", "--thread-level", "single"]
+    options = [*QUICK, "--collectives", "2", "--thread-level", "single", "--monitor"]
     calibrate(mpi, nprocs, "-o", first, "--archive", archive, *options).check()
     platform = read_platform(first)
     assert platform.thread_level == "single"
@@ -36,6 +37,10 @@ def test_measured_fitted_and_fitted_again(mpi: Mpi, nprocs: int, tmp_path: Path)
     assert kinds >= {"threshold", "pingpong", "send", "recv", "burst", "unexpected", "reduce_local", "pack"}
     assert kinds >= {"collective", "kernel"}
     assert measured.metadata["ranks"] == nprocs
+    assert {m.rank for m in measured.of("kernel")} == set(range(nprocs))
+    [readings] = measured.metadata["monitor"].values()
+    assert readings[-1]["at_s"] <= measured.metadata["seconds"]
+    assert "monitored: " in platform.source
     assert set(measured.metadata["versions"]) == {"python", "mpi", "scalatrace", "numpy", "mpi4py"}
     [facts] = measured.metadata["hosts"].values()
     assert facts["cores"] >= 1
@@ -43,9 +48,13 @@ def test_measured_fitted_and_fitted_again(mpi: Mpi, nprocs: int, tmp_path: Path)
     assert hosts == nprocs
 
     words = [sys.executable, "-m", "scalatrace", "calibrate", "--from", archive, "-o", second, "--json"]
+    words += ["--table", tmp_path / "campaigns.csv"]
     facts = json.loads(run(words).check().stdout)
     assert second.read_text() == first.read_text()
     assert facts["fits"]["memory"]["sizes"] >= 5
+    table = read_table(tmp_path / "campaigns.csv")
+    assert table.names == (measured.metadata["started"],)
+    assert {"memory 8 B, ns", "dgemm of rank 1, ns"} <= set(table.factors)
     assert {row["operation"] for row in facts["collectives"]} >= {"barrier", "allreduce", "scan"}
 
 
@@ -73,6 +82,7 @@ def test_all_ranks_end_at_an_unknown_kernel(mpi: Mpi, tmp_path: Path) -> None:
             ["--from", "x", "--thread-level", "single", "-o", "p.toml"],
             "--thread-level is that of the archives",
         ),
+        (["--from", "x", "--monitor", "-o", "p.toml"], "nothing to --monitor"),
         (["-o", "/no/such/folder/p.toml"], "there is no folder /no/such/folder"),
         (["-o", "p.toml", "--max-bytes", "999999999999"], "--max-bytes 999999999999: at most"),
         (["-o", "p.toml", "--seed", "-1"], "are 0 or more"),
