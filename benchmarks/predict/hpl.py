@@ -1,4 +1,4 @@
-"""HPL in simulation: parameters, unequal nodes, switches of a fat tree (Cornebize 2021, sections 6.6 to 7.3).
+"""HPL in simulation: grids, parameters, noise, unequal nodes, switches (Cornebize 2021, sections 6.5 to 7.3).
 
 samples/hpl.py is recorded with marked kernels, one rank per node. Kernels take the times of a fixed rate,
 and all other computation none, so results depend on calls and platform only, not on this machine. An element
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.running import ONE_THREAD
-from benchmarks.study import Study, find_mpi, one_table
+from benchmarks.study import Study, choose, find_mpi, one_table
 from benchmarks.table import Row, grouped, verdict
 from scalatrace import Trace, load
 from scalatrace.arrays import Floats
@@ -78,7 +78,7 @@ def _record(grid: tuple[int, int], order: int, block: int, words: Sequence[str])
     program = [str(mpi.python), str(SAMPLES / "hpl.py"), "--steps", "1", "--kernels", *sizes, *words]
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "hpl.st"
-        record(mpi, grid[0] * grid[1], program, trace, env=ONE_THREAD, timeout=300).check()
+        record(mpi, grid[0] * grid[1], program, trace, env=ONE_THREAD, timeout=900).check()
         return load(trace)
 
 
@@ -188,6 +188,72 @@ def _switch_rows(args: argparse.Namespace) -> Iterator[Row]:
             )
 
 
+GRIDS = ("ranks", "P", "Q", "order", "ms", "Gflop/s")
+GRID_BLOCK = 8
+
+
+def _grid_rows(args: argparse.Namespace) -> Iterator[Row]:
+    """Simulate each grid P x Q of so many ranks; every order is of the same traces, with other blocks."""
+    for nranks in args.ranks:
+        grids = [(p, nranks // p) for p in range(1, nranks + 1) if nranks % p == 0]
+        order = GRID_BLOCK * int(np.lcm.reduce([np.lcm(*grid) for grid in grids]))
+        for grid in choose(grids, args.only, lambda grid: "{}x{}".format(*grid)):
+            trace = _record(grid, order, GRID_BLOCK, STANDARD)
+            for factor in args.factors:
+                time_ns = _simulator(trace, factor).run(_platform(factor), SimulateOptions()).time_ns
+                rate = _rate(factor * order, time_ns)
+                numbers = map(str, (nranks, *grid))
+                yield *numbers, grouped(factor * order), f"{time_ns / 1e6:.1f}", f"{rate:.1f}"
+
+
+def _judge_grids(rows: Sequence[Row]) -> list[str]:
+    lines = []
+    for nranks, order in dict.fromkeys((row[0], row[3]) for row in rows):
+        rates = {f"{row[1]}x{row[2]}": float(row[5]) for row in rows if (row[0], row[3]) == (nranks, order)}
+        worst, best = (pick(rates, key=lambda grid: rates[grid]) for pick in (min, max))
+        lines.append(
+            f"{nranks} ranks, order {order}: {best} is the best of {len(rates)} grids, {worst} the worst, "
+            f"{rates[best] / rates[worst]:.1f} times slower."
+        )
+    return lines
+
+
+NOISE = ("order", "deviation of kernels, %", "overhead, %", "lowest", "highest")
+DEVIATIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
+"""Coefficients of variation of kernel times, as in Figure 7.1."""
+
+
+def _noise_rows(args: argparse.Namespace) -> Iterator[Row]:
+    """Draw kernel times on equal nodes; a row per order and deviation, with its overhead over none."""
+    trace = _record((2, 8), ORDER, 8, STANDARD)
+    for factor in args.factors:
+        simulator = _simulator(trace, factor)
+        equal_ns = simulator.run(_platform(factor), SimulateOptions()).time_ns
+        for deviation in DEVIATIONS:
+            noise = np.full(trace.nprocs, deviation, dtype=np.float32)
+            times_ns = [
+                simulator.run(_platform(factor), SimulateOptions(drawn=True, seed=seed, noise=noise)).time_ns
+                for seed in range(args.repeat)
+            ]
+            overheads = [100 * (time_ns / equal_ns - 1) for time_ns in times_ns]
+            yield (
+                grouped(factor * ORDER), f"{100 * deviation:g}", f"{statistics.fmean(overheads):+.2f}",
+                f"{min(overheads):+.2f}", f"{max(overheads):+.2f}",
+            )  # fmt: skip
+
+
+def _judge_noise(rows: Sequence[Row]) -> list[str]:
+    """Fit a line through the origin to the overheads of each order."""
+    lines = []
+    for order in dict.fromkeys(row[0] for row in rows):
+        points = np.array([(float(row[1]), float(row[2])) for row in rows if row[0] == order])
+        slope = float(points[:, 0] @ points[:, 1] / (points[:, 0] @ points[:, 0]))
+        residuals, around = points[:, 1] - slope * points[:, 0], points[:, 1] - points[:, 1].mean()
+        share = 1 - float(residuals @ residuals / (around @ around))
+        lines.append(f"Order {order}: {slope:.2f} % per % of deviation; the line has R^2 = {share:.3f}.")
+    return lines
+
+
 def _judge_factors(rows: Sequence[Row]) -> list[str]:
     shares = {row[0]: float(row[3]) for row in rows if row[0] != "all"}
     order = sorted(shares, key=lambda name: -shares[name])
@@ -223,6 +289,30 @@ STUDIES = (
             _judge_factors,
         ),
         {"all": False},
+    ),
+    Study(
+        "hpl-grids",
+        "HPL on all grids P x Q of some ranks in simulation",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_grids", "Grids of HPL", GRIDS, _grid_rows, 4,
+            (*NOTES, "P rows of ranks and Q columns; panels of 128 and 512 columns."),
+            _judge_grids,
+        ),
+        {"ranks": [96], "factors": [16, 64], "only": []},
+        {"ranks": [12], "factors": [16]},
+    ),
+    Study(
+        "hpl-noise",
+        "HPL in simulation with varying kernel times: the overhead grows with their deviation",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_noise", "HPL with varying kernels", NOISE, _noise_rows, 0,
+            (*NOTES, "On 2 x 8 equal ranks, 256 blocks per dimension; mean, lowest and highest of the runs."),
+            _judge_noise,
+        ),
+        {"factors": [4, 16, 64], "repeat": 10},
+        {"factors": [16], "repeat": 2},
     ),
     Study(
         "hpl-eviction",
