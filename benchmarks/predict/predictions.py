@@ -52,6 +52,8 @@ HPCC_ENVIRONMENT = {
     # Copies by the kernel are not allowed in containers.
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
+CORES_ENVIRONMENT = {**HPCC_ENVIRONMENT, "OMPI_MCA_mpi_yield_when_idle": "0"}
+"""Of ranks that have a core each, and need not give it to others while they wait."""
 
 
 @dataclass(frozen=True)

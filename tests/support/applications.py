@@ -76,9 +76,9 @@ def _fill_size(name: str, folder: Path, size: int) -> None:
     _fill(name, folder, size=size)
 
 
-def hpcc_input(folder: Path, order: int, rows: int = 2, columns: int = 2) -> None:
-    """Write HPCC's input for a matrix of some order on a grid of ranks."""
-    _fill("hpccinf.txt", folder, size=order, rows=rows, columns=columns)
+def hpcc_input(folder: Path, order: int, rows: int = 2, columns: int = 2, block: int = 16) -> None:
+    """Write HPCC's input for a matrix of some order, in blocks of so many columns, on a grid of ranks."""
+    _fill("hpccinf.txt", folder, size=order, rows=rows, columns=columns, block=block)
 
 
 def _compile(name: str, flags: Sequence[str], folder: Path, _: int) -> None:
