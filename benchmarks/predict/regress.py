@@ -6,19 +6,27 @@ lines test one set of factors, the others are `scalatrace regress`: all its test
 than 5 standard deviations of the mean is measured, but not required.
 
 regress-campaigns: a drawn history of calibrations, each with the time of a kernel on every core (Cornebize
-2021, chapter 11). One core gets slower; new calibrations follow until `regress` reports it.
+2021, chapter 11). One core gets slower; new calibrations follow until `regress` reports it. regress-here: the
+same with times of this machine. The slower core multiplies more often.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.study import Study, one_table
+from benchmarks.running import ONE_THREAD, PROGRAMS
+from benchmarks.study import SkippedError, Study, one_table
 from benchmarks.table import ResultTable, Row, verdict
+from scalatrace.arrays import Floats
+from scalatrace.predict.calibrate.monitor import HostMonitor
 from scalatrace.predict.regress import Runs, judge
 from scalatrace.stats.mean_test import mean_test
 
@@ -123,12 +131,17 @@ CORES, MAX_NEW = 2, 15
 
 
 def _campaigns(noise: float, slowdown: float, history: int, seed: int) -> tuple[int | None, bool]:
-    """Return how many new calibrations it took to report the slow core, and whether another was first."""
+    """Draw calibrations; return as `_runs_until_found`."""
     random = np.random.default_rng(seed)
-    names = tuple(f"dgemm of core {core}" for core in range(CORES))
     values = 1e6 * (1 + noise * random.standard_normal((history + MAX_NEW, CORES)))
     values[history:, -1] *= 1 + slowdown
-    for nnew in range(1, MAX_NEW + 1):
+    return _runs_until_found(values, history)
+
+
+def _runs_until_found(values: Floats, history: int) -> tuple[int | None, bool]:
+    """Return how many new calibrations it took to report the last core, and whether another was first."""
+    names = tuple(f"dgemm of core {core}" for core in range(CORES))
+    for nnew in range(1, len(values) - history + 1):
         n = history + nnew
         runs = Runs(tuple(f"run {i}" for i in range(n)), names, values[:n])
         slower = {finding.factor for finding in judge(runs, nnew, 1 - ALPHA).regressions}
@@ -153,7 +166,90 @@ def _campaign_rows(args: argparse.Namespace) -> Iterator[Row]:
             )  # fmt: skip
 
 
+HERE_COLUMNS = (
+    "slower core by, %", "history", "new runs", "time of the core, us", "its noise, %", "other core, us",
+    "its noise, %", "found after", "other core first", "cores of other programs",
+)  # fmt: skip
+
+
+class Multipliers:
+    """Processes that multiply matrices at the same time, each on its core."""
+
+    def __init__(self, count: int) -> None:
+        program = [sys.executable, str(PROGRAMS / "multiply.py")]
+        self._count = count
+        self._processes = [
+            subprocess.Popen(
+                [*program, str(core)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, **ONE_THREAD},
+            )
+            for core in range(CORES)
+        ]  # fmt: skip
+        self._monitor = HostMonitor([process.pid for process in self._processes])
+        self.measure(0.0)  # the first run starts slowly
+
+    def measure(self, slowdown: float) -> list[float]:
+        """Return ns of a multiplication on each core; the last one does more."""
+        for core, process in enumerate(self._processes):
+            extra = round(self._count * slowdown) if core == CORES - 1 else 0
+            assert process.stdin is not None
+            print(self._count, extra, file=process.stdin, flush=True)
+        return [float(process.stdout.readline()) for process in self._processes if process.stdout]
+
+    def campaign(self, slowdown: float, nruns: int) -> tuple[Floats, float]:
+        """Return the times of some runs, [runs, cores], and the cores that other programs used meanwhile."""
+        self._monitor.read(time.monotonic(), 0.0)
+        values = np.array([self.measure(slowdown) for _ in range(nruns)])
+        self._monitor.read(time.monotonic(), 0.0)
+        return values, self._monitor.readings[-1].get("other_cores", float("nan"))
+
+    def close(self) -> None:
+        for process in self._processes:
+            process.communicate()
+
+
+def _here_rows(args: argparse.Namespace) -> Iterator[Row]:
+    if (os.cpu_count() or 1) < CORES:
+        raise SkippedError(f"needs {CORES} cores")
+    multipliers = Multipliers(args.count)
+    try:
+        history, others = multipliers.campaign(0.0, args.history)
+        yield _here_row("-", history, history, "-", "-", others)
+        for slowdown in args.slowdowns:
+            new, others = multipliers.campaign(slowdown / 100, MAX_NEW)
+            found, other_first = _runs_until_found(np.vstack([history, new]), len(history))
+            result = "not found" if found is None else str(found)
+            yield _here_row(str(slowdown), history, new, result, "yes" if other_first else "no", others)
+    finally:
+        multipliers.close()
+
+
+def _here_row(slowdown: str, history: Floats, values: Floats, found: str, other: str, cores: float) -> Row:
+    means, noise = values.mean(axis=0) / 1e3, 100 * values.std(axis=0, ddof=1) / values.mean(axis=0)
+    numbers = [cell for i in (1, 0) for cell in (f"{means[i]:.1f}", f"{noise[i]:.2f}")]
+    nnew = str(len(values)) if slowdown != "-" else "-"
+    return [slowdown, str(len(history)), nnew, *numbers, found, other, f"{cores:.2f}"]
+
+
 STUDIES = (
+    Study(
+        "regress-here",
+        "runs on this machine until `regress` reports a core that multiplies more often",
+        "docs/evaluation.md",
+        one_table(
+            "regress_here",
+            "Runs until a slower core of this machine is found",
+            HERE_COLUMNS,
+            _here_rows,
+            0,
+            (
+                "",
+                "Measured. Noise: standard deviation of the runs. Confidence of 95 % in all tests.",
+            ),
+        ),
+        {"history": 30, "slowdowns": [0, 3, 6, 12, 25], "count": 200},
+        {"history": 8, "slowdowns": [0, 25], "count": 20},
+    ),
     Study(
         "regress",
         "the test of `scalatrace regress`: false alarms, and detection of a slower call site",
