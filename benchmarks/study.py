@@ -29,6 +29,7 @@ HELP = {
     "orders": "of matrices",
     "factors": "elements of a block that stands for one of the matrix, per dimension",
     "trials": "of what is drawn",
+    "start": "words before the program on each rank, such as a script that gives it priority",
     "mpi": "one of: " + ", ".join(installed()),
     "traces": "folder of recorded traces, which are stored there and reused",
     "limit": "seconds of a run, and of each check of it",
@@ -123,7 +124,7 @@ def _argument(name: str, default: Any) -> dict[str, Any]:
     if default is Path:
         return {**words, "type": Path, "default": None}
     if isinstance(default, list):
-        empty = str if name in ("only", "to", "inputs", "mpi", "programs") else int
+        empty = str if name in ("only", "to", "inputs", "mpi", "programs", "start") else int
         return {**words, "nargs": "+", "type": type(default[0]) if default else empty}
     return {**words, "type": str if default is None else type(default)}
 

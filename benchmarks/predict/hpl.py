@@ -299,7 +299,7 @@ STUDIES = (
             (*NOTES, "P rows of ranks and Q columns; panels of 128 and 512 columns."),
             _judge_grids,
         ),
-        {"ranks": [96], "factors": [16, 64], "only": []},
+        {"ranks": [48], "factors": [16, 64], "only": []},
         {"ranks": [12], "factors": [16]},
     ),
     Study(
