@@ -29,6 +29,7 @@ HELP = {
     "orders": "of matrices",
     "factors": "elements of a block that stands for one of the matrix, per dimension",
     "trials": "of what is drawn",
+    "xhpl": "HPL for Debian's Open MPI and BLAS, instead of hpcc",
     "start": "words before the program on each rank, such as a script that gives it priority",
     "mpi": "one of: " + ", ".join(installed()),
     "traces": "folder of recorded traces, which are stored there and reused",

@@ -1,4 +1,4 @@
-"""HPL of Debian's hpcc against its predictions, by a ladder of models of dgemm (Cornebize 2021, Figure 6.2).
+"""HPL, alone or in hpcc, against predictions by a ladder of models of dgemm (Cornebize 2021, Figure 6.2).
 
 Each rank has a core. The models are fitted to the times of dgemm and dtrsm in runs of other orders, on these
 cores. A traced run of each order has the calls and the computation between kernels; the times to predict are
@@ -39,6 +39,9 @@ from support.programs import SAMPLES
 from support.running import mpirun, record
 
 RANKS, BLOCK = 2, 64
+HPCC_FILES, HPL_FILES = ("hpccinf.txt", "hpccoutf.txt"), ("HPL.dat", "HPL.out")
+"""Input and output; HPL reads the first lines of hpcc's input."""
+
 LIMIT = 0.05
 DRAWN = 10
 """Runs with drawn times; their median counts."""
@@ -82,14 +85,16 @@ def _operations(order: int) -> float:
 
 
 class HplPrograms:
-    """Runs of hpcc on RANKS ranks, in folders of their own.
+    """Runs of HPL on RANKS ranks, in folders of their own.
 
     Args:
+        xhpl: HPL alone; empty: hpcc.
         start: words before the program.
     """
 
-    def __init__(self, mpi: Mpi, folder: Path, start: Sequence[str] = ()) -> None:
-        self._words = [*start, "hpcc"]
+    def __init__(self, mpi: Mpi, folder: Path, xhpl: str, start: Sequence[str]) -> None:
+        self._words = [*start, str(Path(xhpl).resolve()) if xhpl else "hpcc"]
+        self._input_name, self._output_name = HPL_FILES if xhpl else HPCC_FILES
         flags = ("-shared", "-fPIC", "-ldl")
         self._mpi, self._folder = mpi, folder
         self._marks = compile_c(mpi, SAMPLES / "blas_kernels.c", folder / "marks.so", *flags)
@@ -98,17 +103,18 @@ class HplPrograms:
     def _input(self, order: int) -> Path:
         where = Path(tempfile.mkdtemp(dir=self._folder))
         hpcc_input(where, order, 1, RANKS, BLOCK)
+        (where / "hpccinf.txt").rename(where / self._input_name)
         return where
 
     def run_s(self, order: int) -> float:
         """Run; return the seconds that HPL prints."""
         where = self._input(order)
         mpirun(self._mpi, RANKS, self._words, env=CORES_ENVIRONMENT, cwd=where, timeout=600).check()
-        text = (where / "hpccoutf.txt").read_text()
-        rate = re.search(r"^HPL_Tflops=(\S+)", text, re.MULTILINE)
-        assert rate, text
+        text = (where / self._output_name).read_text()
+        gflops = re.search(r"^W[RC]\S+\s+\d+.* (\S+)$", text, re.MULTILINE)
+        assert gflops, text
         assert "FAILED" not in text, text
-        return _operations(order) / (1e12 * float(rate.group(1)))
+        return _operations(order) / (1e9 * float(gflops.group(1)))
 
     def trace(self, order: int) -> Path:
         """Record a run with marked kernels."""
@@ -183,7 +189,7 @@ def _ladder(
 def _measure(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterator[HplRun]:
     """Calibrate the kernels, run all orders, and predict them."""
     with tempfile.TemporaryDirectory() as name:
-        programs = HplPrograms(mpi, Path(name), args.start)
+        programs = HplPrograms(mpi, Path(name), args.xhpl, args.start)
         calls: dict[str, list[KernelCall]] = {}
         runs = []
         for number in range(args.repeat):
@@ -213,8 +219,8 @@ def _dgemm_s(models: KernelModels, trace: Trace) -> float:
 
 def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
     mpi, load_before = installed().get("debian-openmpi"), os.getloadavg()[0]
-    if mpi is None or shutil.which("hpcc") is None:
-        raise SkippedError("needs Debian's openmpi-bin, libopenmpi-dev and hpcc")
+    if mpi is None or shutil.which(args.xhpl or "hpcc") is None:
+        raise SkippedError("needs Debian's openmpi-bin, libopenmpi-dev and hpcc, or --xhpl")
     measured: list[HplRun] = []
 
     def rows(mpi: Mpi) -> Iterator[Row]:
@@ -253,14 +259,15 @@ def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
 STUDIES = (
     Study(
         "hpl-real",
-        "HPL of Debian's hpcc on 2 ranks: measured times, and predictions by a ladder of models of dgemm",
+        "HPL on 2 ranks: measured times, and predictions by a ladder of models of dgemm",
         "docs/evaluation.md",
         _tables,
         {
             "platform": None,
             "fit": [1800, 2800, 3800],
             "orders": [2000, 2500, 3000, 3500, 4000],
-            "repeat": 3,
+            "repeat": 7,
+            "xhpl": "",
             "start": [],
         },
         {"fit": [400, 800], "orders": [600], "repeat": 1},
