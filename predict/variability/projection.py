@@ -176,7 +176,9 @@ def _project_interval(
                 many = {"intervals": count, "replicas": 200}
                 interval = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
             elif name == "pooled":
-                interval = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
+                interval = bootstrap.pooled(
+                    maxima, target / nranks, options.fit, options.seed, intervals=count
+                )
             elif name == "inter-node":
                 assert cube is not None
                 interval = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)

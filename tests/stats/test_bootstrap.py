@@ -49,6 +49,24 @@ def test_pooled_holds_about_as_often_as_it_says() -> None:
     assert 50 <= held <= 60  # 0.95 of 60, and three standard deviations
 
 
+def test_means_of_later_runs_are_inside_about_as_often_as_said() -> None:
+    """The maxima are a sample, and a later run of as many intervals is another one."""
+    gumbel, intervals = Gev(0.0, 1e6, 5e4), 60
+    inside = np.zeros(2)
+    for seed in range(60):
+        random = np.random.default_rng(seed)
+        maxima, later = (
+            gumbel.sample(random, intervals),
+            gumbel.maximum_of(2).sample(random, intervals).mean(),
+        )
+        kinds = (
+            pooled(maxima, 2, seed=seed, replicas=100, intervals=intervals),
+            non_parametric(maxima, 2, seed=seed, replicas=100, intervals=intervals),
+        )
+        inside += [later in interval for interval in kinds]
+    assert (inside >= 51).all()  # 0.95 of 60 less three and a half standard deviations
+
+
 def test_non_parametric_cannot_exceed_what_was_seen() -> None:
     maxima = times(4).max(axis=(1, 2))
     one, many = non_parametric(maxima, 1), non_parametric(maxima, 64)
