@@ -1,7 +1,7 @@
 """HPL, alone or in hpcc, against predictions by a ladder of models of dgemm (Cornebize 2021, Figure 6.2).
 
 Each rank has a core. The models are fitted to the times of dgemm and dtrsm in runs of other orders, on these
-cores. A traced run of each order has the calls and the computation between kernels; the times to predict are
+cores. Traced runs of each order have the calls and the computation between kernels; the times to predict are
 those that HPL prints in further runs, without the tracer. Only the phase that HPL times is predicted. Of
 several runs the one with the median time counts. Runs of all orders and those for the models alternate, since
 the speed of the cores varies by minutes.
@@ -43,8 +43,6 @@ HPCC_FILES, HPL_FILES = ("hpccinf.txt", "hpccoutf.txt"), ("HPL.dat", "HPL.out")
 """Input and output; HPL reads the first lines of hpcc's input."""
 
 LIMIT = 0.05
-DRAWN = 10
-"""Runs with drawn times; their median counts."""
 
 LADDER: Mapping[str, tuple[str, str, bool] | None] = {
     "recorded times": None,
@@ -174,16 +172,20 @@ def _fit(calls: Mapping[str, Sequence[KernelCall]], mean: str, noise: str, per_c
 
 
 def _ladder(
-    calls: Mapping[str, Sequence[KernelCall]], trace: Trace, platform: Platform
+    models: Mapping[str, KernelModels], traces: Sequence[Trace], platform: Platform
 ) -> Iterator[tuple[str, float]]:
-    """Yield the time predicted by each model."""
-    cores = [f"core {rank}" for rank in range(trace.nprocs)]
+    """Yield the time predicted by each model: the median over the traces, each with other draws."""
+    cores = [f"core {rank}" for rank in range(RANKS)]
     for name, chosen in LADDER.items():
-        kernels = None if chosen is None else KernelTimes(_fit(calls, *chosen), cores if chosen[2] else ())
-        simulator = Simulator(trace, kernels, polls_work=True)
+        kernels = None if chosen is None else KernelTimes(models[name], cores if chosen[2] else ())
         drawn = chosen is not None and chosen[1] != "N-0"
-        options = [SimulateOptions(drawn=drawn, seed=seed) for seed in range(DRAWN if drawn else 1)]
-        yield name, statistics.median(_predict_s(simulator, trace, platform, each) for each in options)
+        yield name, statistics.median(
+            _predict_s(
+                Simulator(trace, kernels, polls_work=True), trace, platform,
+                SimulateOptions(drawn=drawn, seed=seed),
+            )
+            for seed, trace in enumerate(traces)
+        )  # fmt: skip
 
 
 def _measure(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterator[HplRun]:
@@ -191,17 +193,17 @@ def _measure(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterator
     with tempfile.TemporaryDirectory() as name:
         programs = HplPrograms(mpi, Path(name), args.xhpl, args.start)
         calls: dict[str, list[KernelCall]] = {}
-        runs = []
-        for number in range(args.repeat):
+        runs, files = [], []
+        for _ in range(args.repeat):
             for kernel, call in chain.from_iterable(map(programs.calls, args.fit)):
                 calls.setdefault(kernel, []).append(call)
             runs.append([programs.run_s(order) for order in args.orders])
-            if number == args.repeat // 2:
-                traces = [load(programs.trace(order)) for order in args.orders]
-    full = _fit(calls, *(LADDER[FULL_MODEL] or ("M-2", "N-2", True)))
-    for order, trace, times in zip(args.orders, traces, zip(*runs, strict=True), strict=True):
-        share = _dgemm_s(full, trace) / statistics.median(times)
-        yield HplRun(order, times, share, dict(_ladder(calls, trace, platform)))
+            files.append([programs.trace(order) for order in args.orders])
+        traces = [list(map(load, of_order)) for of_order in zip(*files, strict=True)]
+    models = {name: _fit(calls, *chosen) for name, chosen in LADDER.items() if chosen is not None}
+    for order, of_order, times in zip(args.orders, traces, zip(*runs, strict=True), strict=True):
+        share = _dgemm_s(models[FULL_MODEL], of_order[0]) / statistics.median(times)
+        yield HplRun(order, times, share, dict(_ladder(models, of_order, platform)))
 
 
 def _dgemm_s(models: KernelModels, trace: Trace) -> float:
@@ -266,7 +268,7 @@ STUDIES = (
             "platform": None,
             "fit": [1800, 2800, 3800],
             "orders": [2000, 2500, 3000, 3500, 4000],
-            "repeat": 7,
+            "repeat": 5,
             "xhpl": "",
             "start": [],
         },

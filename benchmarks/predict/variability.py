@@ -155,12 +155,12 @@ Command = Callable[[str, int, Path], list[str]]
 
 
 def _hpcg(program: str, nranks: int, folder: Path) -> list[str]:
-    return [program, *(f"--n{axis}=16" for axis in "xyz"), "--rt=5"]
+    return [program, *(f"--n{axis}=16" for axis in "xyz"), "--rt=3"]
 
 
 def _lammps(program: str, nranks: int, folder: Path) -> list[str]:
     """Write the input of a melt with as many atoms per rank."""
-    text = (INPUTS / "melt.in").read_text().replace("@SIZE@", "4000")
+    text = (INPUTS / "melt.in").read_text().replace("@SIZE@", "2000")
     (folder / "melt.in").write_text(text.replace("block 0 6", f"block 0 {6 * nranks}"))
     return [program, "-in", "melt.in", "-log", "none"]
 
