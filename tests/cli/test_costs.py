@@ -237,11 +237,13 @@ def test_a_slower_computation_comes_first() -> None:
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
 
 
-def spectrum(op: str, line: int, compute_ns: int = 70, inside_ns: int = 10, main_line: int = 32) -> Trace:
+def spectrum(
+    op: str, line: int, compute_ns: int = 70, inside_ns: int = 10, main_line: int = 32, before_ns: int = 20
+) -> Trace:
     """A transpose in line 29 of main, and `op` in spectrum(), which main calls; `compute_ns` after it."""
     main = [f"fft.py:{n}:main" for n in (29, main_line)]
     nodes = []
-    for number, times in enumerate([(compute_ns, 5), (20, inside_ns)]):
+    for number, times in enumerate([(compute_ns, 5), (before_ns, inside_ns)]):
         histograms = tuple(Histogram(4, ns, ns, ns, 0) for ns in times)
         nodes.append(Event(Vec(1), number, number + 1, (), (PredStats(2 - number, histograms),)))
     return Trace(
@@ -264,6 +266,14 @@ def test_computation_after_another_operation_is_the_same(main_line: int) -> None
     (row,) = slower.computation()
     assert row["place"] == "in main() from fft.py:32 (spectrum) back to line 29 (transpose)"
     assert (row["left"]["compute_ns"], row["right"]["compute_ns"]) == (280, 400)
+
+
+def test_computation_that_ends_at_another_line_is_named_by_its_beginning() -> None:
+    after = spectrum("Ssend", 27, main_line=40, before_ns=50)
+    rows = ComparisonReporter(spectrum("Ssend", 27), after, "site", True, 20).times()
+    assert [row["place"] for row in rows if row["difference_ns"] == 30] == [
+        "in main() from fft.py:29 (transpose)"
+    ]
 
 
 def test_computation_after_another_operation_of_the_same_line() -> None:

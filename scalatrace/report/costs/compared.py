@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from scalatrace.report.costs.computation import computations
+from scalatrace.report.costs.computation import computations, place_beginning
 from scalatrace.report.costs.rows import JOIN, CostRow, by_node
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
@@ -286,11 +286,13 @@ def _frame(key: Key) -> Frame:
 
 def _computation(left: Trace, right: Trace, by: str, ranks: ComparedRanks) -> Iterator[TimeDifference]:
     """Yield all computations of both traces; their shares are not known yet."""
-    places: dict[Key, str] = {}
-    a, b = (_computation_times(trace, by, places) for trace in (left, right))
+    (a, left_places), (b, right_places) = (_computation_times(trace, by) for trace in (left, right))
     moved = _moved_places(a, b) if by == "site" else {}
     for left_key, right_key, x, y in _join_rows(a, b, moved):
-        place = places[left_key if x is not None else right_key]
+        place = left_places[left_key] if x is not None else right_places[right_key]
+        is_in_both = left_key == right_key and left_key in left_places and right_key in right_places
+        if is_in_both and right_places[right_key] != place:  # most of it ends at another line there
+            place = place_beginning((left_key[0], left_key[1]))
         yield TimeDifference(COMPUTATION, left_key, right_key, place, x, y, ranks)
 
 
@@ -304,9 +306,10 @@ def _times_in(pairs: Iterable[CallPair], by: str) -> Iterator[TimeDifference]:
         )  # fmt: skip
 
 
-def _computation_times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
-    """Return the computation of each key in ns of all ranks, and note the place of each in `places`."""
+def _computation_times(trace: Trace, by: str) -> tuple[dict[Key, float], dict[Key, str]]:
+    """Return the computation of each key in ns of all ranks, and the place of each."""
     times: dict[Key, float] = defaultdict(float)
+    places: dict[Key, str] = {}
     for row in computations(trace.without_phases):
         if by == "site":
             times[row.where] = row.total_ns
@@ -315,7 +318,7 @@ def _computation_times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Ke
         for (first, _), ns in row.times_ns.items():
             times[first[:1]] += ns
             places[first[:1]] = f"after {first[0]}"
-    return times
+    return times, places
 
 
 def _with_shares(times: list[TimeDifference]) -> list[TimeDifference]:

@@ -34,6 +34,7 @@ __all__ = [
     "computation_of_nodes",
     "computation_place",
     "computations",
+    "place_beginning",
     "place_of",
 ]  # fmt: skip
 
@@ -243,6 +244,15 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
     if first == last:
         return f"{where} from one {called} at {file}:{a.line} to the next"
     return f"{where} from {file}:{a.line} ({called}) back to line {b.line} ({then})"
+
+
+def place_beginning(where: Place) -> str:
+    """Name a computation by the line where it begins: `in main() from a.py:61 (halo)`."""
+    called, frame = where
+    parts = split_frame(frame)
+    if not parts.line:
+        return f"after {called}"
+    return f"in {_function(parts)} from {parts.file.rpartition('/')[2]}:{parts.line} ({called})"
 
 
 def _place_by_names(first: SiteCall, last: SiteCall, ways: tuple[Stack, Stack]) -> str:

@@ -232,10 +232,12 @@ def time_parts(
     most_compute_ns: float | None,
     ideal_ns: float | None,
     shared_cores: bool,
+    waiting_ns: float | None = None,
 ) -> TimeParts | None:
     """Return the parts of a run time; None: not known.
 
     Args:
+        waiting_ns: mean of the ranks on that network; None: its run time without the mean computation.
         compute_ns: mean of the ranks; `most_compute_ns` is the largest.
         ideal_ns: run time on a network that takes no time; None: not simulated.
         shared_cores: times contain waiting for cores.
@@ -243,8 +245,10 @@ def time_parts(
     if not ideal_ns or not run_ns or (not shared_cores and ideal_ns > MAX_EXCESS * run_ns):
         return None
     whole_ns = ideal_ns if shared_cores else max(run_ns, ideal_ns)
-    computing = min(compute_ns / whole_ns, 1.0)
-    waiting = max(ideal_ns / whole_ns - computing, 0.0)
+    if waiting_ns is None:
+        waiting_ns = max(ideal_ns - compute_ns, 0.0)
+    waiting = min(waiting_ns, ideal_ns) / whole_ns
+    computing = ideal_ns / whole_ns - waiting
     serialisation = None if most_compute_ns is None else min(most_compute_ns / ideal_ns, 1.0)
     if shared_cores:
         return TimeParts(computing, waiting, None, serialisation, None)

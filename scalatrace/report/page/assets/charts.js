@@ -4,7 +4,7 @@ const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
 // `most`: the value at the top of the axis; pages of two traces give both the same one.
 function barChart(title, entries, shown, fillName, most = 0) {
   const { height, bottom, top } = BARS, width = chartWidth(BARS.width);
-  most = Math.max(most, ...entries.map((one) => one.value), 1e-9);
+  most = axisTop(Math.max(most, ...entries.map((one) => one.value), 1e-9));
   const ticks = roundTicks(0, most).filter((value) => shown !== number || Number.isInteger(value)); // calls are whole
   const left = Math.max(BARS.left, axisRoom(ticks.map(shown))), room = width - left - 8, wide = room / Math.max(entries.length, 4);
   const shapes = ticks.map((value) => {
@@ -104,7 +104,7 @@ function shareBar(place, title, parts, all = 0) {
 function rankView(place, trace) {
   const bins = trace.ranks;
   if (!bins.length) return; // the notes say why
-  const most = Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
+  const most = axisTop(Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1));
   const width = chartWidth(900), height = 220, ticks = roundTicks(0, most), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);

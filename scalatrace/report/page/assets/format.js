@@ -60,6 +60,12 @@ function roundTicks(low, high, count = 4) {
   return ticks.length > 1 ? ticks : [low, high];
 }
 
+// The first round value of an axis at or above its largest value.
+function axisTop(most) {
+  const [first, second] = roundTicks(0, most), step = second - first;
+  return step > 0 ? Math.ceil(most / step - 1e-9) * step : most;
+}
+
 // Width of the labels of a vertical axis.
 function axisRoom(labels) {
   return 12 + 7 * Math.max(...labels.map((text) => text.length));

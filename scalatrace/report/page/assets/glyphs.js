@@ -115,7 +115,7 @@ function patternCalls(trace, node, goto) {
   });
   const heads = ["call", "call site", "ranks", "to or from", "calls", "bytes"];
   return h("div", { class: "scroll calls" }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((text, i) => h("th", { scope: "col", class: i > 3 ? "n" : "" }, text)))), h("tbody", {}, rows)),
-    moving.length > MAX_CARD_CALLS ? h("p", { class: "dim" }, `${moving.length - MAX_CARD_CALLS} more calls are in the program.`) : "");
+    moving.length > MAX_CARD_CALLS ? h("p", { class: "dim" }, `The program lists ${moving.length - MAX_CARD_CALLS} more.`) : "");
 }
 
 function patternCards(place, trace, goto) {
@@ -137,5 +137,5 @@ function patternCards(place, trace, goto) {
       h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  (calls of the loops in it)" : ""}` : "calls outside loops"),
       node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : "")), patternCalls(trace, node, goto));
   })));
-  if (found.length > 24) place.append(h("p", { class: "dim" }, `${found.length - 24} more loops with less time are marked in the program.`));
+  if (found.length > 24) place.append(h("p", { class: "dim" }, `The program marks ${found.length - 24} more, with less time.`));
 }

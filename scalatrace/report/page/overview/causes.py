@@ -158,7 +158,10 @@ def causes_of(
     ideal = with_late_starts(ideal, starts)
     nranks, shared_cores = len(trace.ranks), bool(summary.shared_cores)
     most_ns = max((each.compute_ns[2] for each in summary.ranks), default=None)
-    parts = time_parts(summary.run_time_ns, summary.compute_ns / nranks, most_ns, ideal.time_ns, shared_cores)
+    waiting_ns = sum(ideal.waiting_ns) / nranks
+    parts = time_parts(
+        summary.run_time_ns, summary.compute_ns / nranks, most_ns, ideal.time_ns, shared_cores, waiting_ns
+    )
     name = _namer(trace, repeats)
     late = _late_ranks(ideal, name)
     caused: dict[int, float] = {}
