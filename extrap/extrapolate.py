@@ -40,7 +40,7 @@ from scalatrace.extrap.instantiate.unvaried import assumptions
 from scalatrace.extrap.matching import check_consistent, check_matching, is_small
 from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
-from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, irregular_loop, notes, warnings
+from scalatrace.extrap.provenance import header, irregular_loop, notes, warnings
 from scalatrace.extrap.refusal import Action, Cause, NextStep
 from scalatrace.extrap.solve.features import Structure
 from scalatrace.extrap.timing.registry import timing_model
@@ -51,11 +51,12 @@ from scalatrace.extrap.workers import concurrently, each
 from scalatrace.formula import Cond, Value, children, names_in
 from scalatrace.formula.parts import numbers_in
 from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
-from scalatrace.trace.model.trace import RUN_TIME_NS
+from scalatrace.trace.model.trace import PARAMETER, RUN_TIME_NS
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.counters import RESERVED
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.origin import FOUND_SIZE
 from scalatrace.trace.values.vec import INT64
 
 if TYPE_CHECKING:

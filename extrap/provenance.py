@@ -14,6 +14,7 @@ from scalatrace.formula import Const
 from scalatrace.trace.model.symbolic import Rule, SymbolicTrace, events
 from scalatrace.trace.model.trace import PARAMETER
 from scalatrace.trace.oversubscription import HOSTS, OVERSUBSCRIBED, is_oversubscribed
+from scalatrace.trace.symbolic import origin
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -22,34 +23,18 @@ if TYPE_CHECKING:
 OF_ONE_RUN = ("date", "run", *HOSTS)
 """Entries of a trace's header that say nothing of a result."""
 
-UNCONFIRMED, EXTRAPOLATED = "unconfirmed", "extrapolated"
-"""Entries of the headers of models and results."""
-
-FOUND_SIZE = "found-size"
-"""Entry of the header of a model: the size of the problem where no trace has it as a parameter."""
-
-LOSSY = "lossy"
-"""Entry of the headers of models and results: how many calls were dropped."""
-
-TIMES_BY = "times by "
-
-ACCEPTED = "formulas that the traces do not confirm were accepted"
-
 MAX_REACH = 16
 """Times that follow a function to more than so many times the largest trace are a guess."""
 
 MIN_SHARE = 0.05
 """Part of the time between or inside calls that a warning is about."""
 
-__all__ = [
-    "EXTRAPOLATED", "FOUND_SIZE", "LOSSY", "PARAMETER", "header", "irregular_loop",
-    "model_warnings", "notes", "timing_model_of", "warnings",
-]  # fmt: skip
+__all__ = ["header", "irregular_loop", "model_warnings", "notes", "warnings"]
 
 
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
     """Return entries of a model's header: accepted formulas, and runs with more ranks than cores."""
-    result = {UNCONFIRMED: ACCEPTED} if accept_unconfirmed else {}
+    result = {origin.UNCONFIRMED: origin.ACCEPTED} if accept_unconfirmed else {}
     runs = [str(trace.nprocs) for trace in traces if is_oversubscribed(trace.meta)]
     if runs:
         result[OVERSUBSCRIBED] = f"runs with more ranks than cores: {', '.join(runs)}"
@@ -63,15 +48,10 @@ def header(
     result = {key: text for key, text in model.meta.items() if key not in OF_ONE_RUN}
     result |= {PARAMETER + name: str(value) for name, value in inputs.items()}
     ranks = ", ".join(str(prod(dims)) for dims, _ in model.seen)
-    result[EXTRAPOLATED] = f"from {ranks} ranks to {grid}, {TIMES_BY}{timing or DEFAULT}"
+    result[origin.EXTRAPOLATED] = origin.origin_text(f"from {ranks} ranks to {grid}", timing or DEFAULT)
     if accept_unconfirmed:
-        result[UNCONFIRMED] = ACCEPTED
+        result[origin.UNCONFIRMED] = origin.ACCEPTED
     return result
-
-
-def timing_model_of(meta: Mapping[str, str]) -> str | None:
-    """Return the timing model that the header of a result names; None: it is no result."""
-    return meta.get(EXTRAPOLATED, "").rpartition(TIMES_BY)[2] or None
 
 
 MIN_IRREGULAR = 7
@@ -99,7 +79,7 @@ def warnings(
 
 def model_warnings(model: SymbolicTrace) -> Iterator[str]:
     """Yield warnings about a result; none about how far its times are extended."""
-    yield from (model.meta[name] for name in (LOSSY, UNCONFIRMED) if name in model.meta)
+    yield from (model.meta[name] for name in (origin.LOSSY, origin.UNCONFIRMED) if name in model.meta)
     if irregular := irregular_loop(model):
         yield irregular
     if OVERSUBSCRIBED in model.meta:

@@ -15,10 +15,10 @@ from scalatrace.extrap.lossy.fitting import Lossy
 from scalatrace.extrap.lossy.links import links_of
 from scalatrace.extrap.lossy.report import Losses
 from scalatrace.extrap.lossy.snippets import Snippets
-from scalatrace.extrap.provenance import LOSSY
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.origin import LOSSY
 
 if TYPE_CHECKING:
     from scalatrace import Trace

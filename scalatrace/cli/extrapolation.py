@@ -202,8 +202,8 @@ def refusals(as_json: bool, names: SiteNames) -> Iterator[None]:
 def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
     """Add the parameters of `--inputs` to the headers of the traces. Raises UsageError."""
     from scalatrace.extrap.extrapolate import parse_input
-    from scalatrace.extrap.provenance import PARAMETER
     from scalatrace.record.launch import parse_meta
+    from scalatrace.trace.model.trace import PARAMETER
 
     for name, text in parse_meta("--inputs", pairs).items():
         values = text.split(",")

@@ -227,9 +227,9 @@ def _match_receives(model: SymbolicTrace) -> SymbolicTrace:
     """
     from scalatrace.codegen.matching import align_collectives, resolve_wildcards
     from scalatrace.extrap.extrapolate import model_of, of_model
-    from scalatrace.extrap.provenance import PARAMETER
     from scalatrace.formula import Special
     from scalatrace.trace.model.symbolic import events
+    from scalatrace.trace.model.trace import PARAMETER
 
     fields = (param.field for rule in events(model.nodes) for param in rule.params)
     if not any(Special("ANY_SOURCE") in (part.formulas or ()) for field in fields for part in field.parts):

@@ -9,6 +9,8 @@ from itertools import islice
 from re import sub
 from typing import TYPE_CHECKING
 
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED, LOSSY, split_origin
+
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.extrap.timing.report import FittedMean
@@ -65,7 +67,6 @@ def _facts(
     """
     from scalatrace.extrap.extrapolate import inputs_of, result_warnings
     from scalatrace.extrap.formatting import lines
-    from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
     from scalatrace.extrap.timing.report import fitted_means
     from scalatrace.extrap.timing.rules import Times
     from scalatrace.extrap.timing.site_times import chosen_inputs
@@ -74,7 +75,7 @@ def _facts(
     from scalatrace.extrap.workers import available
     from scalatrace.report.page.extrapolated import ModelFacts
 
-    timing = timing_model_of(trace.meta)
+    timing = split_origin(trace.meta)[1]
     fits = fitted_means(model, timing, run_noise, MAX_FITS)
     fits.sort(key=lambda fit: -_predicted_ns(fit, trace.nprocs))
     facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
@@ -103,12 +104,11 @@ def instances(model: SymbolicTrace, trace: Trace) -> Iterator[Trace]:
     """
     from scalatrace.errors import ScalatraceError
     from scalatrace.extrap.extrapolate import inputs_of, of_model
-    from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
     from scalatrace.extrap.timing.site_times import chosen_inputs
 
     if EXTRAPOLATED not in trace.meta or LOSSY in model.meta:
         return
-    inputs, timing = inputs_of(trace), timing_model_of(trace.meta)
+    inputs, timing = inputs_of(trace), split_origin(trace.meta)[1]
     for n, number in chosen_inputs(model, inputs).items():
         if n < trace.nprocs:
             try:

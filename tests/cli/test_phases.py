@@ -12,8 +12,8 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.extrap.provenance import EXTRAPOLATED
 from scalatrace.trace.model.trace import RUN_TIME_NS
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED
 from support.timed import S, trace_of, uneven_solver
 
 START_UP, SHUT_DOWN, STEPS = 2.9 * S, 0.5 * S, 50

@@ -15,6 +15,7 @@ from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.suggest import suggest_recordings
 from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.io.writer import save
+from scalatrace.trace.symbolic.origin import split_origin
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
 
@@ -40,6 +41,8 @@ def test_header_of_a_result() -> None:
     assert made.meta["extrapolated"] == "from 4, 5, 6 ranks to 9, times by confirmed"
     assert not {"date", "run", "hosts", "unconfirmed"} & made.meta.keys()
     assert made.counts == {}
+    assert split_origin(made.meta) == ("from 4, 5, 6 ranks to 9", "confirmed")
+    assert split_origin({"extrapolated": "from 4 ranks to 9"})[1] is None  # of an anonymous trace
 
 
 def test_parameters_in_the_header_are_those_of_the_result() -> None:

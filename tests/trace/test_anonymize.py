@@ -19,7 +19,6 @@ from scalatrace.codegen.generate import generate
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.extrap.choices import CHOICES
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
-from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, HOSTS, OVERSUBSCRIBED, PARAMETER, UNCONFIRMED
 from scalatrace.pmpi.standard import procedures
 from scalatrace.trace.anonymize import check, header
 from scalatrace.trace.anonymize.names import AnonymousNames
@@ -37,7 +36,10 @@ from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.symbolic import StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Datatype, Kind, Op, RecordedStat
+from scalatrace.trace.model.trace import PARAMETER
+from scalatrace.trace.oversubscription import HOSTS, OVERSUBSCRIBED
 from scalatrace.trace.query.diff import diff
+from scalatrace.trace.symbolic.origin import ACCEPTED, FOUND_SIZE, UNCONFIRMED
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec

@@ -22,6 +22,7 @@ from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED, FOUND_SIZE, LOSSY, UNCONFIRMED, split_origin
 
 __all__ = ["EXTRAPOLATED", "Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
 
@@ -37,9 +38,8 @@ MAX_TEXT = 600
 MAX_KEPT_EXPONENT = 0.005
 """Exponent of the number of ranks, shown as P^0.00, below which a time counts as kept."""
 
-EXTRAPOLATED = "extrapolated"
-NOTES = {"lossy": "", "unconfirmed": "", "found-size": "problem size found in the traces: "}
-"""Entries of the header of an extrapolated trace, with words before those that are notes."""
+NOTES = {LOSSY: "", UNCONFIRMED: "", FOUND_SIZE: "problem size found in the traces: "}
+"""Entries of the header of an extrapolated trace that are notes, with words before them."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def provenance_of(
         model: facts of the symbolic trace; None: it is not given.
     """
     model = model or ModelFacts()
-    origin = trace.meta.get(EXTRAPOLATED, "").partition(", times by ")[0]
+    origin = split_origin(trace.meta)[0]
     if not origin and not model.lines:
         return None
     stated = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]

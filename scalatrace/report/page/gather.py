@@ -11,7 +11,7 @@ from scalatrace.executor.ideal_run import IdealRun
 from scalatrace.report.costs.efficiency import times_of
 from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
-from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
+from scalatrace.report.page.extrapolated import ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.layout import RankLayout, layout_of
@@ -35,6 +35,7 @@ from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED
 
 __all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
 

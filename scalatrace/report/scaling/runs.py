@@ -22,7 +22,6 @@ from scalatrace.errors import LimitError, UsageError
 from scalatrace.operations import COLLECTIVES, SENDING, operation, sent_bytes
 from scalatrace.report.costs.efficiency import TimeParts, efficiency, run_time, time_parts
 from scalatrace.report.costs.rows import whole_time
-from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.style import coarse, coarse_percent, number
 from scalatrace.trace.model.elastic import Groups, at
 from scalatrace.trace.model.nodes import Peer
@@ -31,6 +30,7 @@ from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.summaries import byte_parameters
 from scalatrace.trace.query.traffic import RankTraffic, traffic_by_class
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED
 from scalatrace.trace.values.vec import PROC_NULL
 
 __all__ = [

@@ -31,6 +31,7 @@ from scalatrace.trace.model.callsite import callers
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED, LOSSY, UNCONFIRMED
 from scalatrace.trace.values.ranklist import RankList
 
 GUIDES = ("    ", "│   ", "├── ", "└── ")
@@ -129,10 +130,10 @@ class TreeReporter:
     def _origin(self) -> str:
         """Whether the trace was made by extrapolation, from confirmed formulas only, and with all calls."""
         meta = self.trace.meta
-        if "extrapolated" not in meta:
+        if EXTRAPOLATED not in meta:
             return ""
-        unconfirmed = " by unconfirmed formulas" if "unconfirmed" in meta else ""
-        return f", extrapolated{unconfirmed}{', lossy' if 'lossy' in meta else ''}"
+        unconfirmed = " by unconfirmed formulas" if UNCONFIRMED in meta else ""
+        return f", extrapolated{unconfirmed}{', lossy' if LOSSY in meta else ''}"
 
     def _lines(self, guides: Guides, make_line: NewLine) -> Iterator[tuple[str, TreeLine]]:
         """Yield the guides before each line, and the line."""

@@ -13,6 +13,7 @@ from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.tables import statistic_name
 from scalatrace.trace.model.trace import PARAMETER, RUN_TIME_NS
 from scalatrace.trace.model.trace_tables import TraceHeader
+from scalatrace.trace.symbolic import origin
 
 __all__ = ["MACHINE", "anonymous_header"]
 
@@ -35,11 +36,11 @@ _ENTRIES = {
     RUN_TIME_NS: r"\d+\.\.\d+",
     THREAD_LEVEL: "|".join(THREAD_LEVELS),
     "choices": "Waitany and Testany in the order of the requests",
-    "unconfirmed": "formulas that the traces do not confirm were accepted",
-    "lossy": rf"{_DROPPED}|({_DROPPED}, )?counts of up to {_SHARE} of the events are means",
+    origin.UNCONFIRMED: origin.ACCEPTED,
+    origin.LOSSY: rf"{_DROPPED}|({_DROPPED}, )?counts of up to {_SHARE} of the events are means",
     "oversubscribed": f"runs with more ranks than cores: {_NUMBERS}",
-    "found-size": r"n=\d+",
-    "extrapolated": rf"from {_NUMBERS} ranks to \d+(x\d+)*(, column-major)?",
+    origin.FOUND_SIZE: r"n=\d+",
+    origin.EXTRAPOLATED: rf"from {_NUMBERS} ranks to \d+(x\d+)*(, column-major)?",
 }
 """Entries that stay if their text has this form: the recorder's and the extrapolation's own."""
 
@@ -81,8 +82,8 @@ def _entries(
             yield key, " ".join(map(rename_stat, text.split()))
         elif key == "selection":
             yield key, _selection(text)
-        elif key == "extrapolated":
-            yield key, _known(key, text.partition(", times by ")[0])
+        elif key == origin.EXTRAPOLATED:
+            yield key, _known(key, origin.split_origin(meta)[0])
         elif key in _ENTRIES:
             yield key, _known(key, text)
         elif key in MACHINE:
