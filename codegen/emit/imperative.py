@@ -8,7 +8,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Self, TypeVar
 
-from scalatrace.codegen.emit.arguments import LISTS, ArgumentNames, list_used, possible
+from scalatrace.codegen.emit.arguments import (
+    LISTS,
+    NAMED_CONSTANTS,
+    ArgumentNames,
+    list_used,
+    named_constants,
+    possible,
+)
 from scalatrace.codegen.emit.array_runs import ArrayRun, array_runs
 from scalatrace.codegen.emit.call_names import CallNames, call_after, mean_us
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
@@ -44,8 +51,8 @@ from scalatrace.codegen.program.tree import (
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.files import path_below
-from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
-from scalatrace.predefined import NO_DATATYPE, THREAD_LEVELS
+from scalatrace.formula import FUNCTIONS, Choose, Const, Expr, Special, Value, Var
+from scalatrace.predefined import NO_DATATYPE, OPERATIONS, THREAD_LEVELS
 from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.exchange.type_addresses import draw_together
 from scalatrace.trace.model.tables import IntArray, Kind
@@ -431,9 +438,36 @@ class ProgramText(ABC):
         """The array with a number that is worked out."""
         return index
 
-    @abstractmethod
     def text_argument(self, name: str, e: Value) -> str:
-        """An operation, a constant of MPI, or the name of a file."""
+        """An operation, a constant of MPI, or a string."""
+        if isinstance(e, Const):
+            return self.spelled(name, e.value)
+        if isinstance(e, Choose):
+            then, otherwise = self.text_argument(name, e.then), self.text_argument(name, e.otherwise)
+            return f"({self.infix.notation.choice(self.infix.cond(e.cond), then, otherwise)})"
+        every = ", ".join(self.spelled(name, i) for i in range(len(self.program.strings)))
+        return self.text_at(name, every, self.infix.expr(e))
+
+    @abstractmethod
+    def text_at(self, name: str, texts: str, index: str) -> str:
+        """Return the text with a number that is worked out, of several separated by commas."""
+
+    def spelled(self, name: str, index: int) -> str:
+        """A string of the trace in the sense of a parameter."""
+        text = self.program.strings[index]
+        if name == "op":
+            if text.raw in OPERATIONS:
+                return self.named(OPERATIONS[text.raw])
+            self.wanted["any_op"] = None
+            return "any_op()"
+        if name in NAMED_CONSTANTS:
+            return named_constants(text, self.emitter.prefix)
+        return self.quoted(self.file(index) if name == "filename" else text)
+
+    @staticmethod
+    @abstractmethod
+    def quoted(text: Foreign | str) -> str:
+        """Return the literal of a string."""
 
     def of_type(self, index: int, make: Callable[[TypeTree], T]) -> T:
         """Return what a function makes of a datatype's constructors. Raises GenerateError naming a call."""

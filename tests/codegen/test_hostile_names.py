@@ -273,7 +273,7 @@ def test_a_family_with_the_name_of_an_array() -> None:
 def test_texts_that_a_language_refuses_are_internal_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", at=("app.py:7:main",), comm=Comm()))
-    monkeypatch.setattr("scalatrace.codegen.emit.python.emitter.named_constants", lambda text, _: text.raw)
+    monkeypatch.setattr("scalatrace.codegen.emit.imperative.named_constants", lambda text, _: text.raw)
     wrong = trace_with("a", "app.py", "c")
     wrong.strings[wrong.strings.index(MODE)] = "2DOUBLE"
     with pytest.raises(

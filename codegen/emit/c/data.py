@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
+from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, predefined_name
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE
 from scalatrace.codegen.emit.imperative import ProgramText
 from scalatrace.codegen.emit.text import c_string
-from scalatrace.formula import Choose, Const, Special, Value, Var
-from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE, OPERATIONS
+from scalatrace.formula import Special, Var
+from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.typetree import TypeTree
 from scalatrace.trace.values.vec import UNDEFINED, special_name
@@ -156,6 +156,8 @@ _RECIPES: dict[str, _Recipe] = {
 
 class CData(ProgramText):
     """The parts of a C program's text that hold data."""
+
+    quoted = staticmethod(c_string)
 
     @property
     def wide(self) -> bool:
@@ -322,28 +324,9 @@ class CData(ProgramText):
             f'#ifndef {name}\n#error "this MPI has no datatype {name}"\n#endif\n' for name in names
         )
 
-    def text_argument(self, name: str, e: Value) -> str:
-        """An operation, a constant of MPI, or a string."""
-        if isinstance(e, Const):
-            return self.spelled(name, e.value)
-        if isinstance(e, Choose):
-            then, otherwise = self.text_argument(name, e.then), self.text_argument(name, e.otherwise)
-            return f"({self.infix.cond(e.cond)} ? {then} : {otherwise})"
+    def text_at(self, name: str, texts: str, index: str) -> str:
         kind = "MPI_Op" if name == "op" else "int" if name in NAMED_CONSTANTS else "const char *"
-        every = ", ".join(self.spelled(name, i) for i in range(len(self.program.strings)))
-        return f"({kind}[]){{{every}}}[{self.infix.expr(e)}]"
-
-    def spelled(self, name: str, index: int) -> str:
-        """A string of the trace in the sense of a parameter."""
-        text = self.program.strings[index]
-        if name == "op":
-            if text.raw in OPERATIONS:
-                return text.raw
-            self.wanted["any_op"] = None
-            return "any_op()"
-        if name in NAMED_CONSTANTS:
-            return named_constants(text, "MPI_")
-        return c_string(self.file(index) if name == "filename" else text)
+        return f"({kind}[]){{{texts}}}[{index}]"
 
 
 def _is_wide(array: IntArray) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
+from scalatrace.codegen.emit.arguments import predefined_name
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
 from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
@@ -26,9 +26,9 @@ from scalatrace.codegen.program.tree import (
     Stmt,
 )
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
-from scalatrace.formula import Choose, Const, Value, Var, negate
+from scalatrace.formula import Var, negate
 from scalatrace.operations import operation
-from scalatrace.predefined import DATATYPES, FORTRAN_PAIRS, IN_EVERY_HEADER, OPEN_MPI_HANDLES, OPERATIONS
+from scalatrace.predefined import DATATYPES, FORTRAN_PAIRS, IN_EVERY_HEADER, OPEN_MPI_HANDLES
 from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.model.typetree import TypeTree
 from scalatrace.trace.values.vec import UNDEFINED
@@ -196,6 +196,7 @@ class PythonEmitter(ImperativeEmitter):
 
 
 class _PythonText(PythonThreads):
+    quoted = staticmethod(python_string)
     sums_arrays = False
     """Whether displacements are sums of counts."""
 
@@ -424,27 +425,8 @@ class _PythonText(PythonThreads):
             self.lines.add("pass")
         self.lines.back()
 
-    def text_argument(self, name: str, e: Value) -> str:
-        """An operation, a constant of MPI, or a string."""
-        if isinstance(e, Const):
-            return self.spelled(name, e.value)
-        if isinstance(e, Choose):
-            then, otherwise = self.text_argument(name, e.then), self.text_argument(name, e.otherwise)
-            return f"({then} if {self.infix.cond(e.cond)} else {otherwise})"
-        every = ", ".join(self.spelled(name, i) for i in range(len(self.program.strings)))
-        return f"({every},)[{self.infix.expr(e)}]"
-
-    def spelled(self, name: str, index: int) -> str:
-        """A string of the trace in the sense of a parameter."""
-        text = self.program.strings[index]
-        if name == "op":
-            if text.raw in OPERATIONS:
-                return f"MPI.{OPERATIONS[text.raw]}"
-            self.wanted["any_op"] = None
-            return "any_op()"
-        if name in NAMED_CONSTANTS:
-            return named_constants(text, "MPI.")
-        return python_string(self.file(index) if name == "filename" else text)
+    def text_at(self, name: str, texts: str, index: str) -> str:
+        return f"({texts},)[{index}]"
 
 
 def _text(piece: TextPiece) -> str:
