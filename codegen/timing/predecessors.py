@@ -7,7 +7,7 @@ ranks with the same path. Where they do not decide the computation, the program 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scalatrace.codegen.program.tree import ComputeStatement, Duration, ProgramContext
@@ -68,25 +68,19 @@ class Predecessors:
 
     def either(self, other: Predecessors) -> Predecessors:
         """Return the predecessors after one of two alternatives."""
+        return self._joined(other, _merge)
+
+    def looped(self, end: Predecessors, loop: Var) -> Predecessors:
+        """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
+        return self._joined(end, lambda a, b: Arrival(a.any, b.any, loop))
+
+    def _joined(self, other: Predecessors, join: Callable[[Arrival, Arrival], Arrival]) -> Predecessors:
         classes = []
         for a, ranks in self.classes:
             left = ranks
             for b, arriving in other.classes:
                 if len(shared_ranks := left & arriving):
-                    classes.append((_merge(a, b), shared_ranks))
-                    left = left - shared_ranks
-            if len(left):
-                classes.append((a, left))
-        return _unite(classes)
-
-    def looped(self, end: Predecessors, loop: Var) -> Predecessors:
-        """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
-        classes = []
-        for a, ranks in self.classes:
-            left = ranks
-            for b, arriving in end.classes:
-                if len(shared_ranks := left & arriving):
-                    classes.append((Arrival(a.any, b.any, loop), shared_ranks))
+                    classes.append((join(a, b), shared_ranks))
                     left = left - shared_ranks
             if len(left):
                 classes.append((a, left))

@@ -112,11 +112,16 @@ class CompilerWriting:
     # messages
 
     def size(self, measure: t.UnitAmount | None, scope: TextScope, negative: bool = False) -> str:
+        return self._measured("nc_size", measure, scope, str(int(negative)))
+
+    def _measured(
+        self, function: str, measure: t.UnitAmount | None, scope: TextScope, *arguments: str
+    ) -> str:
         if measure is None:
             return "0"
         amount = "1" if measure.amount is None else integer(measure.amount, scope)
         unit = "0" if measure.unit == "BITS" else self._unit(measure.unit)
-        return f"nc_size({c_place(measure.place)}, {amount}, {unit}, {int(negative)})"
+        return f"{function}({', '.join((c_place(measure.place), amount, unit, *arguments))})"
 
     def _unit(self, unit: str) -> str:
         return "sysconf(_SC_PAGESIZE)" if unit == "PAGES" else str(UNIT_BYTES[unit])
@@ -201,11 +206,7 @@ class LocalStatements(CompilerWriting):
 
     def _bytes(self, measure: t.UnitAmount | None, scope: TextScope) -> str:
         """Return a size of memory, which may be larger than a message."""
-        if measure is None:
-            return "0"
-        amount = "1" if measure.amount is None else integer(measure.amount, scope)
-        unit = "0" if measure.unit == "BITS" else self._unit(measure.unit)
-        return f"nc_bytes({c_place(measure.place)}, {amount}, {unit})"
+        return self._measured("nc_bytes", measure, scope)
 
     def _act_touchbuffers(self, node: t.TouchBuffers, scope: TextScope) -> list[str]:
         if node.current:
