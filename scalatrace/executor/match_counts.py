@@ -14,6 +14,7 @@ from scalatrace.executor.operations import EngineOp, Flags
 from scalatrace.executor.parameters import decode_world
 from scalatrace.executor.program import LoweredTrace
 from scalatrace.operations import operation
+from scalatrace.trace.consistency.messages import tag_of
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import started
@@ -197,8 +198,7 @@ def _count_started(lowering: MatchLowering, trace: Trace, rank: int) -> Iterator
                 continue
             channel = 2 * call.family + row.is_partitioned
             peer = _world(lowering, call, call.raw(flow.peer))
-            tags = call.raw(tag) if tag in call else call.raw("tag") if "tag" in call else ANY_TAG
-            yield is_send, np.array([[channel, rank, peer, tags, n]], dtype=np.int64)
+            yield is_send, np.array([[channel, rank, peer, tag_of(call, tag), n]], dtype=np.int64)
 
 
 def _world(lowering: MatchLowering, call: Call, peer: int) -> int:

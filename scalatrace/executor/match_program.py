@@ -60,27 +60,16 @@ class MatchLowering(ProgramLowering):
         self._streams = [stream_parameter(op) for op in trace.ops]
 
     def add(self, node: Node) -> None:
-        if isinstance(node, Event):
-            self.add_event(node)
-            return
-        lowered = LoweredTrace(EngineOp.SEQUENCE, None, fields={"repeat": self.repeat(node)})
-        self.nodes.append(lowered)
-        start = len(self.nodes)
         self._depth += 1
-        for child in node.nodes:
-            self.add(child)
+        super().add(node)
         self._depth -= 1
-        if start == len(self.nodes):
-            self.nodes.pop()
-            return
-        lowered.end = len(self.nodes)
-        if (
-            not self._depth
-            and not self.streams
-            and self._is_edged(lowered.fields["repeat"])
-            and self._repeats_itself(start)
-        ):
-            lowered.flags = Flags.STEADY
+        if self.nodes and self.nodes[-1].op is EngineOp.SEQUENCE:
+            self.nodes.pop()  # a loop without nodes
+
+    def steady(self, loop: LoweredTrace, start: int) -> int:
+        is_outermost = self._depth == 1 and not self.streams
+        is_steady = is_outermost and self._is_edged(loop.fields["repeat"]) and self._repeats_itself(start)
+        return int(Flags.STEADY) if is_steady else 0
 
     def add_event(self, event: Event) -> None:
         counts = self.counts.get(id(event))
