@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from scalatrace.replay.calls.sides import each_its_type, in_place, plain, vector
@@ -62,71 +63,37 @@ def reduce_scatter(rank: RankReplay, event: AnyCall) -> None:
     rank.start(event, *operands, Counts(counts), built.handle, op, rank.comm(event.comm.family))
 
 
-@handles(*variants("Gather"))
-def gather(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
-    send = plain(rank, event, "send", True)
-    recv = plain(rank, event, "recv", False, len(event.comm.peers))
-    _placed(event, send)
-    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+Side = Callable[[RankReplay, AnyCall, str, bool], list[Any]]
+"""Makes the arguments of "send" or "recv"; the last one: whether its buffer is sent."""
 
 
-@handles(*variants("Gatherv"))
-def gatherv(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)."""
-    send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
-    _placed(event, send)
-    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+def exchange_blocks(name: str, send: Side, recv: Side, rooted: bool = False, in_place_side: int = 0) -> None:
+    """Register a handler: MPI_Name(sendbuf, ..., sendtype, recvbuf, ..., recvtype, [root,] comm).
+
+    Args:
+        in_place_side: the one that may be MPI_IN_PLACE: 0 (send) or 1 (recv).
+    """
+
+    @handles(*variants(name))
+    def issue(rank: RankReplay, event: AnyCall) -> None:
+        sides = send(rank, event, "send", True), recv(rank, event, "recv", False)
+        _placed(event, sides[in_place_side])
+        root = [_root(rank, event)] if rooted else []
+        rank.start(event, *sides[0], *sides[1], *root, rank.comm(event.comm.family))
 
 
-@handles(*variants("Scatter"))
-def scatter(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
-    send = plain(rank, event, "send", True, len(event.comm.peers))
-    recv = plain(rank, event, "recv", False)
-    _placed(event, recv)
-    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
+def _of_all(rank: RankReplay, event: AnyCall, side: str, out: bool) -> list[Any]:
+    return plain(rank, event, side, out, len(event.comm.peers))
 
 
-@handles(*variants("Scatterv"))
-def scatterv(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)."""
-    send, recv = vector(rank, event, "send", True), plain(rank, event, "recv", False)
-    _placed(event, recv)
-    rank.start(event, *send, *recv, _root(rank, event), rank.comm(event.comm.family))
-
-
-@handles(*variants("Allgather"))
-def allgather(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
-    send, recv = plain(rank, event, "send", True), plain(rank, event, "recv", False, len(event.comm.peers))
-    _placed(event, send)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
-
-
-@handles(*variants("Allgatherv"))
-def allgatherv(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)."""
-    send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
-    _placed(event, send)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
-
-
-@handles(*variants("Alltoall"))
-def alltoall(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
-    pieces = len(event.comm.peers)
-    send, recv = plain(rank, event, "send", True, pieces), plain(rank, event, "recv", False, pieces)
-    _placed(event, send)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
-
-
-@handles(*variants("Alltoallv"))
-def alltoallv(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)."""
-    send, recv = vector(rank, event, "send", True), vector(rank, event, "recv", False)
-    _placed(event, send)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+exchange_blocks("Gather", plain, _of_all, rooted=True)
+exchange_blocks("Gatherv", plain, vector, rooted=True)
+exchange_blocks("Scatter", _of_all, plain, rooted=True, in_place_side=1)
+exchange_blocks("Scatterv", vector, plain, rooted=True, in_place_side=1)
+exchange_blocks("Allgather", plain, _of_all)
+exchange_blocks("Allgatherv", plain, vector)
+exchange_blocks("Alltoall", _of_all, _of_all)
+exchange_blocks("Alltoallv", vector, vector)
 
 
 @handles(*variants("Alltoallw"))

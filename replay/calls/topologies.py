@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scalatrace.replay.calls.collectives import variants
+from scalatrace.replay.calls.collectives import exchange_blocks, variants
 from scalatrace.replay.calls.communicators import make
 from scalatrace.replay.calls.sides import each_its_type, plain, vector
 from scalatrace.replay.common.view import AnyCall
@@ -83,34 +83,18 @@ def _keep(rank: RankReplay, event: AnyCall, destinations: int, sources: int) -> 
     rank.topologies[event["newcomm"].family] = destinations, sources
 
 
-@handles(*variants("Neighbor_allgather"))
-def neighbor_allgather(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
-    _, sources = rank.degrees(event)
-    send, recv = plain(rank, event, "send", True), plain(rank, event, "recv", False, sources)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+def _to_destinations(rank: RankReplay, event: AnyCall, side: str, out: bool) -> list[Any]:
+    return plain(rank, event, side, out, rank.degrees(event)[0])
 
 
-@handles(*variants("Neighbor_allgatherv"))
-def neighbor_allgatherv(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)."""
-    send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+def _from_sources(rank: RankReplay, event: AnyCall, side: str, out: bool) -> list[Any]:
+    return plain(rank, event, side, out, rank.degrees(event)[1])
 
 
-@handles(*variants("Neighbor_alltoall"))
-def neighbor_alltoall(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
-    destinations, sources = rank.degrees(event)
-    send, recv = plain(rank, event, "send", True, destinations), plain(rank, event, "recv", False, sources)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
-
-
-@handles(*variants("Neighbor_alltoallv"))
-def neighbor_alltoallv(rank: RankReplay, event: AnyCall) -> None:
-    """MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, ..., recvtype, comm)."""
-    send, recv = vector(rank, event, "send", True), vector(rank, event, "recv", False)
-    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+exchange_blocks("Neighbor_allgather", plain, _from_sources)
+exchange_blocks("Neighbor_allgatherv", plain, vector)
+exchange_blocks("Neighbor_alltoall", _to_destinations, _from_sources)
+exchange_blocks("Neighbor_alltoallv", vector, vector)
 
 
 @handles(*variants("Neighbor_alltoallw"))
