@@ -16,37 +16,39 @@ int st_start_tools(void) {
     return MPI_T_init_thread(MPI_THREAD_SERIALIZED, &provided);
 }
 
+/* Type, enumeration and description of a control variable, this in a buffer of `size` bytes. */
+static int get_info(int number, MPI_Datatype *type, MPI_T_enum *values, char *about, int size) {
+    char text[TEXT];
+    int length = TEXT, verbosity, binding, scope;
+    return MPI_T_cvar_get_info(number, text, &length, &verbosity, type, values, about, &size, &binding, &scope);
+}
+
 /* The number of a control variable, and whether it is an integer; else an error of MPI_T. */
 int st_find(const char *name, int *number, int *integer) {
-    char text[TEXT], about[TEXT];
-    int length = TEXT, about_length = TEXT, verbosity, binding, scope;
+    char about[TEXT];
     MPI_Datatype type;
     MPI_T_enum values;
     TRY(MPI_T_cvar_get_index(name, number));
-    TRY(MPI_T_cvar_get_info(*number, text, &length, &verbosity, &type, &values, about, &about_length, &binding,
-                            &scope));
+    TRY(get_info(*number, &type, &values, about, TEXT));
     *integer = type == MPI_INT;
     return 0;
 }
 
 /* The description of a variable, in a buffer of `size` bytes. */
 int st_describe(int number, char *about, int size) {
-    char text[TEXT];
-    int length = TEXT, verbosity, binding, scope;
     MPI_Datatype type;
     MPI_T_enum values;
-    return MPI_T_cvar_get_info(number, text, &length, &verbosity, &type, &values, about, &size, &binding, &scope);
+    return get_info(number, &type, &values, about, size);
 }
 
 /* Value and name of the n-th item of a variable's enumeration; an error after the last, or without one. */
 int st_item(int number, int n, int *value, char *name, int size) {
-    char text[TEXT], about[TEXT];
-    int length = TEXT, about_length = TEXT, verbosity, binding, scope, items;
+    char text[TEXT];
+    int length = TEXT, items;
     MPI_Datatype type;
     MPI_T_enum values = MPI_T_ENUM_NULL;
-    TRY(MPI_T_cvar_get_info(number, text, &length, &verbosity, &type, &values, about, &about_length, &binding, &scope));
+    TRY(get_info(number, &type, &values, text, TEXT));
     if (values == MPI_T_ENUM_NULL) return MPI_T_ERR_INVALID_ITEM;
-    length = TEXT;
     TRY(MPI_T_enum_get_info(values, &items, text, &length));
     return n < items ? MPI_T_enum_get_item(values, n, value, name, &size) : MPI_T_ERR_INVALID_ITEM;
 }
