@@ -118,6 +118,16 @@ static void put_f90(struct text *text, MPI_Datatype type, int combiner, const in
 
 static const char *order_name(int order) { return order == MPI_ORDER_FORTRAN ? "Fortran" : "C"; }
 
+/* Write the datatypes of a structure, and the end of its text. */
+static void put_types(struct text *text, const MPI_Datatype *types, int64_t n) {
+    put(text, "[");
+    for (int64_t k = 0; k < n; k++) {
+        if (k) put(text, ",");
+        describe(text, types[k]);
+    }
+    put(text, "])");
+}
+
 /* Write the constructor of a datatype. i, a, t: integers, addresses and datatypes of MPI_Type_get_contents; the MPI
  * standard defines their order for each combiner. */
 static void put_contents(struct text *text, MPI_Datatype type, int combiner, const int *i, const MPI_Aint *a,
@@ -146,12 +156,7 @@ static void put_contents(struct text *text, MPI_Datatype type, int combiner, con
         put(text, "struct(");
         put_ints(text, i + 1, i[0]);
         put_aints(text, a, i[0]);
-        put(text, "[");
-        for (int k = 0; k < i[0]; k++) {
-            if (k) put(text, ",");
-            describe(text, t[k]);
-        }
-        put(text, "])");
+        put_types(text, t, i[0]);
         return;
     } else if (combiner == MPI_COMBINER_SUBARRAY) {
         int n = i[0];
@@ -204,12 +209,7 @@ static void put_large(struct text *text, MPI_Datatype type, int combiner, const 
         put(text, "struct(");
         put_counts(text, c + 1, c[0]);
         put_counts(text, c + 1 + c[0], c[0]);
-        put(text, "[");
-        for (int64_t k = 0; k < c[0]; k++) {
-            if (k) put(text, ",");
-            describe(text, t[k]);
-        }
-        put(text, "])");
+        put_types(text, t, c[0]);
         return;
     } else if (combiner == MPI_COMBINER_SUBARRAY) {
         for (int k = 0; k < 3; k++) {
