@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-__all__ = ["LINES", "clean", "write_csv"]
+__all__ = ["LINES", "clean", "is_number", "write_csv"]
 
 LINES = "\n\t"
 """Control characters of messages with several lines."""
@@ -39,10 +39,11 @@ def _cells(row: Iterable[Any]) -> Iterator[Any]:
 
 def _cell(value: Any) -> str:
     text = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return clean(f"'{text}" if text.startswith(_FORMULA_STARTS) and not _is_number(text) else text)
+    return clean(f"'{text}" if text.startswith(_FORMULA_STARTS) and not is_number(text) else text)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Return whether a text is a number."""
     try:
         float(text)
     except ValueError:

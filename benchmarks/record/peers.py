@@ -18,6 +18,7 @@ from benchmarks.record.overhead import LOOPS, TimedLoop
 from benchmarks.running import compile_c, measure_sizes
 from benchmarks.study import SkippedError, Study, choose, find_mpi
 from benchmarks.table import ResultTable, Row, grouped
+from scalatrace.escapes import is_number
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import Argument, mpirun, record, run
@@ -163,7 +164,7 @@ class PeerBench:
         done = mpirun(self.mpi, 1, command, cwd=out, timeout=300).check()
         # The tools print, too: the loop's own line is the only one of two numbers.
         lines = [words for line in done.stdout.splitlines() if len(words := line.split()) == 2]
-        times = [float(words[0]) for words in lines if all(map(_is_number, words))]
+        times = [float(words[0]) for words in lines if all(map(is_number, words))]
         if not times:
             raise SkippedError(f"{setup}: {loop.name} printed no time")
         return times[0]
@@ -178,14 +179,6 @@ class PeerBench:
         except (AssertionError, TimeoutError):
             return "fails"
         return grouped(sum(file.stat().st_size for file in out.rglob("*") if file.is_file()))
-
-
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
 
 
 def _times(bench: PeerBench, loops: Sequence[TimedLoop], repeat: int) -> Iterator[Row]:

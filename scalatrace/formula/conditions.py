@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import overload
 
 from scalatrace.errors import FormulaError
@@ -169,20 +169,20 @@ def negate(cond: Cond) -> Cond:
 
 def all_of(*conds: Cond) -> Cond:
     """Return the conjunction of conditions."""
-    parts = (part for c in conds for part in (c.parts if isinstance(c, AllOf) else (c,)))
-    flat = tuple(dict.fromkeys(part for part in parts if part != TRUE))
-    if FALSE in flat:
-        return FALSE
-    return TRUE if not flat else flat[0] if len(flat) == 1 else AllOf(flat)
+    return _joined(AllOf, TRUE, FALSE, conds)
 
 
 def either(*conds: Cond) -> Cond:
     """Return the disjunction of conditions."""
-    parts = (part for c in conds for part in (c.parts if isinstance(c, AnyOf) else (c,)))
-    flat = tuple(dict.fromkeys(part for part in parts if part != FALSE))
-    if TRUE in flat:
-        return TRUE
-    return FALSE if not flat else flat[0] if len(flat) == 1 else AnyOf(flat)
+    return _joined(AnyOf, FALSE, TRUE, conds)
+
+
+def _joined(kind: type[AllOf | AnyOf], neutral: Cond, decisive: Cond, conds: Iterable[Cond]) -> Cond:
+    parts = (part for c in conds for part in (c.parts if isinstance(c, kind) else (c,)))
+    flat = tuple(dict.fromkeys(part for part in parts if part != neutral))
+    if decisive in flat:
+        return decisive
+    return neutral if not flat else flat[0] if len(flat) == 1 else kind(flat)
 
 
 def is_nonzero(e: Expr) -> Cond:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from scalatrace.formula.nodes import Cond, Const, Expr, Special, Value, show_with
 from scalatrace.formula.printing.base import ATOM, COMPARISON, PRODUCT, SUM, Printed, Printer
 
-__all__ = ["latex"]
+__all__ = ["escape_name", "latex"]
 
 _RELATIONS = {"==": "=", "!=": r"\neq", "<": "<", "<=": r"\leq", ">": ">", ">=": r"\geq"}
 _BITS = {"^": r"\oplus", "&": r"\mathbin{\&}", "<<": r"\ll", ">>": r"\gg"}
@@ -29,19 +29,19 @@ class _LatexPrinter(Printer):
     conjunction, disjunction = r"\land", r"\lor"
 
     def variable(self, name: str) -> str:
-        return name if len(name) == 1 else rf"\mathit{{{_escape_name(name)}}}"
+        return name if len(name) == 1 else rf"\mathit{{{escape_name(name)}}}"
 
     def special(self, name: str) -> str:
-        return rf"\mathtt{{{_escape_name(name)}}}"
+        return rf"\mathtt{{{escape_name(name)}}}"
 
     def element(self, array: str, index: Expr) -> str:
-        return rf"\mathit{{{_escape_name(array)}}}_{{{self.expr(index)}}}"
+        return rf"\mathit{{{escape_name(array)}}}_{{{self.expr(index)}}}"
 
     def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
         return rf"\left({', '.join(map(self.entry, table))}\right)_{{{self.expr(index)}}}"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
-        form = _CALLS.get(name, rf"\operatorname{{{_escape_name(name)}}}\left({{}}\right)")
+        form = _CALLS.get(name, rf"\operatorname{{{escape_name(name)}}}\left({{}}\right)")
         return form.replace("{}", ", ".join(arguments))
 
     def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
@@ -79,7 +79,8 @@ class _LatexPrinter(Printer):
         return rf"\mathrm{{{str(value).lower()}}}"
 
 
-def _escape_name(name: str) -> str:
+def escape_name(name: str) -> str:
+    """Return a name with `_` escaped."""
     return name.replace("_", r"\_")
 
 

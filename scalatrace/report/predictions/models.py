@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.formula.printing.latex import escape_name
 from scalatrace.report.predictions.columns import (
     MESSAGE_RANGES,
     MODEL_SENDS,
@@ -74,7 +75,8 @@ class ModelsReporter:
         lines = []
         for operation in self.data["operations"]:
             for model in operation["models"]:
-                name = rf"T_{{\mathrm{{{_word(operation['operation'])},\,{_word(model['algorithm'])}}}}}"
+                of, by = escape_name(operation["operation"]), escape_name(model["algorithm"])
+                name = rf"T_{{\mathrm{{{of},\,{by}}}}}"
                 lines += [
                     rf"{name} &= \Theta\left({model['asymptotic']['latex']}\right) \\",
                     rf"{name} &= {model['dominant']['latex']} \\",
@@ -148,7 +150,3 @@ def _terms(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for term in grid["terms"]:
         texts = {name: term[name]["text"] for name in ("calls", "each")}
         yield {"grid": grid["grid"], "nranks": grid["nranks"], **term, **texts}
-
-
-def _word(name: str) -> str:
-    return name.replace("_", r"\_")

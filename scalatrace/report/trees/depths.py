@@ -46,7 +46,7 @@ def advised_depth(trace: Trace) -> DepthAdvice | None:
     None: the trace has not very many nodes for each operation and innermost frame. The compressor has the
     same estimate in C++ (depths.cpp).
     """
-    events = list(_events(trace.nodes))
+    events = list(trace.leaves())
     if not MIN_NODES <= len(events) <= MAX_NODES:
         return None
     sites = len({(event.op, trace.signatures[event.signature][:1]) for event in events})
@@ -72,14 +72,6 @@ def nodes_at_depth(trace: Trace, depth: int) -> int:
     """
     folding = _Folding(trace.signatures, depth)
     return sum(folding.sizes[symbol] for symbol in folding.symbols(trace.nodes))
-
-
-def _events(nodes: Iterable[Node]) -> Iterable[Event]:
-    for node in nodes:
-        if isinstance(node, Event):
-            yield node
-        else:
-            yield from _events(node.nodes)
 
 
 class _Folding:
