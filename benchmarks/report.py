@@ -7,7 +7,6 @@ Times of the browser are medians of five loads in headless Chromium.
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
+from benchmarks.running import children_cpu_s
 from benchmarks.study import Study, find_mpi, one_table
 from benchmarks.table import Row, grouped, verdict
 from scalatrace import load
@@ -34,14 +34,9 @@ COMMAND = (sys.executable, "-m", "scalatrace")
 
 def _seconds(command: Sequence[str]) -> tuple[float, float]:
     """Return elapsed time and CPU time of a command."""
-    before, start = _used_s(), time.perf_counter()
+    before, start = children_cpu_s(), time.perf_counter()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    return time.perf_counter() - start, _used_s() - before
-
-
-def _used_s() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return time.perf_counter() - start, children_cpu_s() - before
 
 
 def _ready_ms(page: Path) -> float:

@@ -38,17 +38,23 @@ def _timing(mpi: Mpi, settings: Settings) -> Iterator[Row]:
 
 
 def _timing_compare(rows: NamedRows) -> list[Comparison]:
+    mean = Comparison("all", "mean absolute error", "up to 256", "2.9 %", *mean_error(rows, _ERROR))
+    return [mean, *largest_errors(rows)]
+
+
+def largest_errors(rows: NamedRows) -> list[Comparison]:
+    """Return the errors of benchmarks of the programs that the dissertation names."""
     kinds = ("LU", "256", "22 %"), ("SP", "16", "10 %")
+    quantity = "absolute error (the largest)"
     return [
-        Comparison("all", "mean absolute error", "up to 256", "2.9 %", *mean_error(rows, _ERROR)),
-        *(
-            Comparison(
-                program, "absolute error (the largest)", ranks, theirs,
-                *mean_error([row for row in rows if row["program"] == program.lower()], _ERROR),
-            )
-            for program, ranks, theirs in kinds
-        ),
-    ]  # fmt: skip
+        Comparison(program, quantity, ranks, theirs, *mean_error(rows_of(program, rows), _ERROR))
+        for program, ranks, theirs in kinds
+    ]
+
+
+def rows_of(program: str, rows: NamedRows) -> NamedRows:
+    """Return the rows of a program."""
+    return [row for row in rows if row["program"] == program.lower()]
 
 
 def _scalable(mpi: Mpi, settings: Settings) -> Iterator[Row]:
@@ -60,7 +66,7 @@ def _scalable_compare(rows: NamedRows) -> list[Comparison]:
     return [
         Comparison(
             program, "mean absolute error", ranks, theirs,
-            *mean_error([row for row in rows if row["program"] == program.lower()], "c_error_pct"),
+            *mean_error(rows_of(program, rows), "c_error_pct"),
         )
         for program, ranks, theirs in (("BT", "16 to 400", "5.12 %"), ("FT", "from 8", "3.42 %"))
     ]  # fmt: skip
@@ -71,7 +77,8 @@ def _computation(mpi: Mpi, settings: Settings) -> Iterator[Row]:
     return computation_rows(mpi, chosen, ranks, settings.unlimited, settings.benchmark_repeat, scales)
 
 
-def _computation_compare(rows: NamedRows) -> list[Comparison]:
+def compare_computation(rows: NamedRows) -> list[Comparison]:
+    """Return the times with less computation, of the original one."""
     theirs = {"30": "79 %", "0": "100 % (essentially no speedup)"}
     return [
         Comparison("BT", f"time with {row['computation_pct']} % computation", "64",
@@ -79,6 +86,11 @@ def _computation_compare(rows: NamedRows) -> list[Comparison]:
         for row in rows
         if row["computation_pct"] in theirs and number(row["of_original_pct"]) is not None
     ]  # fmt: skip
+
+
+def plot_computation(rows: NamedRows, path: Path) -> None:
+    """Draw the time over the computation that is left."""
+    curve(path, rows, "computation_pct", {"spent_s": "benchmark"}, "Shorter computation")
 
 
 def _collectives(mpi: Mpi, settings: Settings) -> Iterator[Row]:
@@ -94,6 +106,11 @@ def _collectives_compare(rows: NamedRows) -> list[Comparison]:
         Comparison("FT", "messages longer than collectives", "16", "+0.5 %", *sixteen),
         Comparison("FT", "messages longer than collectives", "256", "+46.2 %", *ours[-1]),
     ]
+
+
+def plot_collectives(rows: NamedRows, path: Path) -> None:
+    """Draw the times of collectives, and of messages in their place, over the ranks."""
+    curve(path, rows, "ranks", {"collectives_s": "collectives", "messages_s": "messages"}, "FT")
 
 
 TIMING = FigureStudy(
@@ -140,10 +157,8 @@ COMPUTATION = FigureStudy(
             "The dissertation ran BT, class C, over Ethernet. Without computation between them, its messages "
             "saturate the receivers. Here all ranks share the memory of one machine and messages are small. "
             "So time follows the computation.",
-            _computation_compare,
-            plot=lambda rows, path: curve(
-                path, rows, "computation_pct", {"spent_s": "benchmark"}, "Shorter computation"
-            ),
+            compare_computation,
+            plot=plot_computation,
             headline=(0, 1),
             timed=True,
         ),
@@ -161,9 +176,7 @@ COLLECTIVES = FigureStudy(
             "The dissertation ran FT, class C, on a cluster. Here all messages go through shared memory and "
             "ranks share cores, so the difference shows the number of messages, not the network.",
             _collectives_compare,
-            plot=lambda rows, path: curve(
-                path, rows, "ranks", {"collectives_s": "collectives", "messages_s": "messages"}, "FT"
-            ),
+            plot=plot_collectives,
             timed=True,
         ),
     ),

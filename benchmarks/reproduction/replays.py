@@ -34,20 +34,21 @@ def mean_error(rows: Sequence[NamedRow], column: str, form: str = "{:.1f} %") ->
     return ", ".join(map(str, ranks)) or "-", form.format(fmean(errors)) if errors else "-"
 
 
-def _compare_replays(rows: NamedRows) -> list[Comparison]:
+def mean_line(rows: NamedRows, there: str, theirs: str, kind: str, column: str) -> Comparison:
+    """Return the mean absolute error of all programs."""
+    return Comparison("all", f"mean absolute error, {kind}", there, theirs, *mean_error(rows, column))
+
+
+def compare_replays(rows: NamedRows) -> list[Comparison]:
+    """Return the errors of replays from histograms, and of lossless ones."""
     return [
-        Comparison(
-            "all", "mean absolute error, histograms", "not in the text", "5.7 %",
-            *mean_error(rows, "histograms_error_pct"),
-        ),
-        Comparison(
-            "all", "mean absolute error, lossless", "-", "not measured",
-            *mean_error(rows, "lossless_error_pct"),
-        ),
-    ]  # fmt: skip
+        mean_line(rows, "not in the text", "5.7 %", "histograms", "histograms_error_pct"),
+        mean_line(rows, "-", "not measured", "lossless", "lossless_error_pct"),
+    ]
 
 
-def _plot_replays(rows: NamedRows, path: Path) -> None:
+def plot_replays(rows: NamedRows, path: Path) -> None:
+    """Draw the times of programs and replays."""
     columns = {"app_s": "program", "lossless_s": "replay, lossless", "histograms_s": "replay, histograms"}
     bars(path, rows, columns, "Replay time", "seconds")
 
@@ -64,8 +65,8 @@ REPLAYS = FigureStudy(
             "The dissertation's programs compute on a cluster. Here more ranks than cores run, so the "
             "programs sleep for nine tenths of their time in place of computing. Problems are small. A "
             "replay is compared with the run whose trace it replays. Ocean stands for POP.",
-            _compare_replays,
-            plot=_plot_replays,
+            compare_replays,
+            plot=plot_replays,
             timed=True,
         ),
     ),
@@ -173,7 +174,8 @@ def _percent(row: NamedRow) -> str:
     return f"{100 - abs(float(row['error_pct'])):.1f} %" if row["error_pct"] else "-"
 
 
-def _plot_extrapolated(title: str, rows: NamedRows, path: Path) -> None:
+def plot_extrapolated(title: str, rows: NamedRows, path: Path) -> None:
+    """Draw the times of programs and of replays of extrapolated traces."""
     bars(path, rows, {"app_s": "program", "replay_s": "replay of the extrapolated trace"}, title, "seconds")
 
 
@@ -197,7 +199,7 @@ STRONG = FigureStudy(
             _APART,
             partial(compare_times, {"is": "66 to 83 %", "": "generally above 90 %"}, "not in the text"),
             rows=_timed,
-            plot=partial(_plot_extrapolated, "Strong scaling"),
+            plot=partial(plot_extrapolated, "Strong scaling"),
             timed=True,
             headline=(-1,),
         ),
@@ -216,7 +218,7 @@ WEAK = FigureStudy(
             "p. 34, §3.4.2",
             f"{_APART} The rows have experiments 1 to 3 of Figure 3.9, too.",
             partial(compare_times, {"": "not in the text"}, "92.87 %"),
-            plot=partial(_plot_extrapolated, "Weak scaling"),
+            plot=partial(plot_extrapolated, "Weak scaling"),
             timed=True,
             headline=(-1,),
         ),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRow, NamedRows, bars, curve
+from benchmarks.reproduction import generated, replays
+from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRow, NamedRows, bars
 from benchmarks.reproduction.real import measured, programs
 from benchmarks.reproduction.real.workshop import Workshop
-from benchmarks.reproduction.replays import compare_calls, compare_times, mean_error
 from benchmarks.reproduction.settings import Settings
 from benchmarks.reproduction.sizes import compare_sizes
 from benchmarks.table import Row
@@ -22,12 +22,15 @@ _TIMES = (
 )
 
 
-def _measure(rows: Callable[[Workshop], Iterator[Row]]) -> Callable[[Mpi, Settings], Iterator[Row]]:
+Measure = Callable[[Workshop], Iterator[Row]]
+
+
+def _study(name: str, columns: Sequence[str], rows: Measure, nkeys: int, *figures: Figure) -> FigureStudy:
     def measure(mpi: Mpi, settings: Settings) -> Iterator[Row]:
         assert settings.workshop is not None
         return rows(settings.workshop)
 
-    return measure
+    return FigureStudy(name, columns, measure, figures, real=True, nkeys=nkeys)
 
 
 def _replayed(rows: NamedRows) -> NamedRows:
@@ -37,7 +40,7 @@ def _replayed(rows: NamedRows) -> NamedRows:
 
 def _compare_calls(rows: NamedRows) -> list[Comparison]:
     """Experiments 1 to 3 of each program, named with class and scaling, or what is missing."""
-    *lines, summary = compare_calls(rows)
+    *lines, summary = replays.compare_calls(rows)
     return [*(replace(line, program=_label(row)) for line, row in zip(lines, rows, strict=True)), summary]
 
 
@@ -69,98 +72,66 @@ def _percent(cell: str) -> str:
     return f"{cell} %" if cell else "-"
 
 
-def _bars(title: str, rows: NamedRows, path: Path) -> None:
-    bars(path, rows, {"app_s": "program", "replay_s": "replay of the extrapolated trace"}, title, "seconds")
-
-
-STRONG = FigureStudy(
-    "real_strong",
-    measured.EXTRAPOLATED_COLUMNS,
-    _measure(partial(measured.extrapolated_rows, programs.STRONG)),
-    (
-        Figure(
-            "3.9", "Calls of extrapolated traces and their replays", "p. 28, §3.4.1",
-            "As with the stand-ins. A refused program is a row with its reason. MG without dropped calls is "
-            "refused there and here. Each extrapolated and each recorded trace is simulated, too "
-            "(*simulated error*: between both).",
-            _compare_calls,
-            left_out="the ring and the stencils, which are no programs of NPB",
-            headline=(-1,),
-        ),
-        Figure(
-            "3.10", "Replay time of extrapolated traces, strong scaling", "p. 31, §3.4.2",
-            f"{_TIMES} These follow no curve over the ranks.",
-            partial(compare_times, {"is": "66 to 83 %", "": "generally above 90 %"}, "not in the text"),
-            rows=_replayed,
-            plot=partial(_bars, "Strong scaling"),
-            headline=(-1,),
-            timed=True,
-        ),
+STRONG = _study(
+    "real_strong", measured.EXTRAPOLATED_COLUMNS, partial(measured.extrapolated_rows, programs.STRONG), 6,
+    Figure(
+        "3.9", "Calls of extrapolated traces and their replays", "p. 28, §3.4.1",
+        "As with the stand-ins. A refused program is a row with its reason. MG without dropped calls is "
+        "refused there and here. Each extrapolated and each recorded trace is simulated, too "
+        "(*simulated error*: between both).",
+        _compare_calls,
+        left_out="the ring and the stencils, which are no programs of NPB",
+        headline=(-1,),
     ),
-    real=True,
-    nkeys=6,
+    Figure(
+        "3.10", "Replay time of extrapolated traces, strong scaling", "p. 31, §3.4.2",
+        f"{_TIMES} These follow no curve over the ranks.",
+        partial(replays.compare_times, {"is": "66 to 83 %", "": "generally above 90 %"}, "not in the text"),
+        rows=_replayed,
+        plot=partial(replays.plot_extrapolated, "Strong scaling"),
+        headline=(-1,),
+        timed=True,
+    ),
 )  # fmt: skip
 
-WEAK = FigureStudy(
-    "real_weak",
-    measured.EXTRAPOLATED_COLUMNS,
-    _measure(partial(measured.extrapolated_rows, programs.WEAK)),
-    (
-        Figure(
-            "3.11", "Replay time of extrapolated traces, weak scaling", "p. 34, §3.4.2",
-            f"{_TIMES} BT and LU read their sizes from a file. The rows have experiments 1 to 3, too.",
-            partial(compare_times, {"": "not in the text"}, "92.87 %"),
-            plot=partial(_bars, "Weak scaling"),
-            headline=(-1,),
-            left_out="EP, FT and IS have sizes that are compiled in; Sweep3D has no public sources any more",
-            timed=True,
-        ),
+WEAK = _study(
+    "real_weak", measured.EXTRAPOLATED_COLUMNS, partial(measured.extrapolated_rows, programs.WEAK), 6,
+    Figure(
+        "3.11", "Replay time of extrapolated traces, weak scaling", "p. 34, §3.4.2",
+        f"{_TIMES} BT and LU read their sizes from a file. The rows have experiments 1 to 3, too.",
+        partial(replays.compare_times, {"": "not in the text"}, "92.87 %"),
+        plot=partial(replays.plot_extrapolated, "Weak scaling"),
+        headline=(-1,),
+        left_out="EP, FT and IS have sizes that are compiled in; Sweep3D has no public sources any more",
+        timed=True,
     ),
-    real=True,
-    nkeys=6,
 )  # fmt: skip
 
-LOSSY = FigureStudy(
-    "real_lossy",
-    measured.EXTRAPOLATED_COLUMNS,
-    _measure(partial(measured.extrapolated_rows, programs.LOSSY)),
-    (
-        Figure(
-            "3.12", "Lossy extrapolation of MG", "p. 36, §3.4.3",
-            "The dissertation's filter keeps the exchange with the six neighbours, by snippets. Here "
-            "`--lossy` drops what follows no formula, with its partners; `--max-dropped 0.99` allows most. "
-            "2 V-cycles. There, 77.56 % of the Sends are kept on 1,024 ranks.",
-            _kept,
-            left_out="1,024 ranks do not run on one machine",
-        ),
+LOSSY = _study(
+    "real_lossy", measured.EXTRAPOLATED_COLUMNS, partial(measured.extrapolated_rows, programs.LOSSY), 6,
+    Figure(
+        "3.12", "Lossy extrapolation of MG", "p. 36, §3.4.3",
+        "The dissertation's filter keeps the exchange with the six neighbours, by snippets. Here "
+        "`--lossy` drops what follows no formula, with its partners; `--max-dropped 0.99` allows most. "
+        "2 V-cycles. There, 77.56 % of the Sends are kept on 1,024 ranks.",
+        _kept,
+        left_out="1,024 ranks do not run on one machine",
     ),
-    real=True,
-    nkeys=6,
 )  # fmt: skip
 
-LULESH = FigureStudy(
-    "real_lulesh",
-    measured.EXTRAPOLATED_COLUMNS,
-    _measure(partial(measured.extrapolated_rows, programs.LULESH)),
-    (
-        Figure(
-            "LULESH", "Extrapolation of LULESH", "none: it is not in the dissertation",
-            "26 neighbours in a cube of ranks, 4^3 elements each, 5 steps.",
-            _compare_calls,
-            headline=(-1,),
-        ),
+LULESH = _study(
+    "real_lulesh", measured.EXTRAPOLATED_COLUMNS, partial(measured.extrapolated_rows, programs.LULESH), 6,
+    Figure(
+        "LULESH", "Extrapolation of LULESH", "none: it is not in the dissertation",
+        "26 neighbours in a cube of ranks, 4^3 elements each, 5 steps.",
+        _compare_calls,
+        headline=(-1,),
     ),
-    real=True,
-    nkeys=6,
 )  # fmt: skip
 
 
 def _language_bars(title: str, rows: NamedRows, path: Path) -> None:
     bars(path, rows, {"app_s": "program", "c_s": "C", "conceptual_s": "coNCePTuaL"}, title, "seconds")
-
-
-def _mean_line(rows: NamedRows, there: str, theirs: str, language: str, column: str) -> Comparison:
-    return Comparison("all", f"mean absolute error, {language}", there, theirs, *mean_error(rows, column))
 
 
 FEW_RANKS = 2
@@ -169,30 +140,18 @@ FEW_RANKS = 2
 
 def _mean_line_of_few(rows: NamedRows, language: str, column: str) -> Comparison:
     few = [row for row in rows if int(row["ranks"]) <= FEW_RANKS]
-    return Comparison(
-        f"on {FEW_RANKS} ranks", f"mean absolute error, {language}", "-", "-", *mean_error(few, column)
-    )
-
-
-def _of(program: str, rows: NamedRows) -> NamedRows:
-    return [row for row in rows if row["program"] == program.lower()]
+    quantity = f"mean absolute error, {language}"
+    return Comparison(f"on {FEW_RANKS} ranks", quantity, "-", "-", *replays.mean_error(few, column))
 
 
 def _compare_benchmarks(rows: NamedRows) -> list[Comparison]:
-    kinds = ("LU", "256", "22 %"), ("SP", "16", "10 %")
     return [
-        _mean_line(rows, "up to 256", "2.9 %", "coNCePTuaL", "conceptual_error_pct"),
+        replays.mean_line(rows, "up to 256", "2.9 %", "coNCePTuaL", "conceptual_error_pct"),
         _mean_line_of_few(rows, "coNCePTuaL", "conceptual_error_pct"),
-        _mean_line(rows, "-", "not measured", "C", "c_error_pct"),
+        replays.mean_line(rows, "-", "not measured", "C", "c_error_pct"),
         _mean_line_of_few(rows, "C", "c_error_pct"),
-        *(
-            Comparison(
-                program, "absolute error (the largest)", ranks, theirs,
-                *mean_error(_of(program, rows), "conceptual_error_pct"),
-            )
-            for program, ranks, theirs in kinds
-        ),
-    ]  # fmt: skip
+        *generated.largest_errors(rows),
+    ]
 
 
 def _compare_lines(rows: NamedRows) -> list[Comparison]:
@@ -208,28 +167,22 @@ def _compare_lines(rows: NamedRows) -> list[Comparison]:
     ]  # fmt: skip
 
 
-BENCHMARKS = FigureStudy(
-    "real_benchmarks",
-    measured.BENCHMARK_COLUMNS,
-    _measure(measured.benchmark_rows),
-    (
-        Figure(
-            "4.8", "Time of generated benchmarks", "p. 64, §4.5.3", f"{_TIMES} The dissertation ran class C.",
-            _compare_benchmarks,
-            plot=lambda rows, path: _language_bars("Generated benchmarks", rows, path),
-            left_out="Sweep3D: no public sources any more",
-            timed=True,
-        ),
-        Figure(
-            "4.12", "Lines of coNCePTuaL", "p. 69, §4.5.5",
-            "The dissertation counts FT. Here a benchmark checks the number of ranks, and its options have "
-            "lines of their own.",
-            _compare_lines,
-            rows=lambda rows: [row for row in rows if row["conceptual_lines"]],
-        ),
+BENCHMARKS = _study(
+    "real_benchmarks", measured.BENCHMARK_COLUMNS, measured.benchmark_rows, 3,
+    Figure(
+        "4.8", "Time of generated benchmarks", "p. 64, §4.5.3", f"{_TIMES} The dissertation ran class C.",
+        _compare_benchmarks,
+        plot=lambda rows, path: _language_bars("Generated benchmarks", rows, path),
+        left_out="Sweep3D: no public sources any more",
+        timed=True,
     ),
-    real=True,
-    nkeys=3,
+    Figure(
+        "4.12", "Lines of coNCePTuaL", "p. 69, §4.5.5",
+        "The dissertation counts FT. Here a benchmark checks the number of ranks, and its options have "
+        "lines of their own.",
+        _compare_lines,
+        rows=lambda rows: [row for row in rows if row["conceptual_lines"]],
+    ),
 )  # fmt: skip
 
 
@@ -237,62 +190,38 @@ def _compare_scalable(rows: NamedRows) -> list[Comparison]:
     return [
         Comparison(
             program, f"absolute error, {language}", ranks, theirs,
-            *mean_error(_of(program, rows), column),
+            *replays.mean_error(generated.rows_of(program, rows), column),
         )
         for program, ranks, theirs in (("BT", "16 to 400", "5.12 %"), ("FT", "from 8", "3.42 %"))
         for language, column in (("coNCePTuaL", "conceptual_error_pct"), ("C", "c_error_pct"))
     ]  # fmt: skip
 
 
-SCALABLE = FigureStudy(
-    "real_scalable",
-    measured.SCALABLE_COLUMNS,
-    _measure(measured.scalable_rows),
-    (
-        Figure(
-            "4.9", "Time of scalable benchmarks at sizes without a trace", "p. 65, §4.5.4",
-            f"{_TIMES} The benchmark is made of formulas of the traces (*inputs*).",
-            _compare_scalable,
-            plot=lambda rows, path: _language_bars("Scalable benchmarks", rows, path),
-            headline=(0, 2),
-            timed=True,
-        ),
+SCALABLE = _study(
+    "real_scalable", measured.SCALABLE_COLUMNS, measured.scalable_rows, 4,
+    Figure(
+        "4.9", "Time of scalable benchmarks at sizes without a trace", "p. 65, §4.5.4",
+        f"{_TIMES} The benchmark is made of formulas of the traces (*inputs*).",
+        _compare_scalable,
+        plot=lambda rows, path: _language_bars("Scalable benchmarks", rows, path),
+        headline=(0, 2),
+        timed=True,
     ),
-    real=True,
-    nkeys=4,
 )  # fmt: skip
 
 
-def _compare_computation(rows: NamedRows) -> list[Comparison]:
-    theirs = {"30": "79 %", "0": "100 % (essentially no speedup)"}
-    return [
-        Comparison("BT", f"time with {row['computation_pct']} % computation", "64",
-                   theirs[row["computation_pct"]], row["ranks"], f"{float(row['of_original_pct']):.0f} %")
-        for row in rows
-        if row["computation_pct"] in theirs and row["of_original_pct"]
-    ]  # fmt: skip
-
-
-COMPUTATION = FigureStudy(
-    "real_computation",
-    measured.COMPUTATION_COLUMNS,
-    _measure(measured.computation_rows),
-    (
-        Figure(
-            "4.10", "Time of a benchmark with shorter computation", "p. 67, §4.5.5",
-            "The dissertation ran BT, class C, over Ethernet, whose receivers become saturated. "
-            "Here messages go through shared memory, and the problem is of class W.",
-            _compare_computation,
-            plot=lambda rows, path: curve(
-                path, rows, "computation_pct", {"spent_s": "benchmark"}, "Shorter computation"
-            ),
-            left_out="Ethernet between nodes: there is one machine",
-            headline=(0, 1),
-            timed=True,
-        ),
+COMPUTATION = _study(
+    "real_computation", measured.COMPUTATION_COLUMNS, measured.computation_rows, 4,
+    Figure(
+        "4.10", "Time of a benchmark with shorter computation", "p. 67, §4.5.5",
+        "The dissertation ran BT, class C, over Ethernet, whose receivers become saturated. "
+        "Here messages go through shared memory, and the problem is of class W.",
+        generated.compare_computation,
+        plot=generated.plot_computation,
+        left_out="Ethernet between nodes: there is one machine",
+        headline=(0, 1),
+        timed=True,
     ),
-    real=True,
-    nkeys=4,
 )  # fmt: skip
 
 
@@ -307,23 +236,17 @@ def _compare_messages(rows: NamedRows) -> list[Comparison]:
     ]  # fmt: skip
 
 
-MESSAGES = FigureStudy(
-    "real_messages",
-    measured.MESSAGE_COLUMNS,
-    _measure(measured.message_rows),
-    (
-        Figure(
-            "4.11", "Larger messages of BT", "p. 68, §4.5.5",
-            "The dissertation ran class A on 1 to 16 nodes. Here the trace of class W is simulated on the "
-            f"installed platform *{measured.PLATFORM}*: a message of k times the bytes takes as long as on "
-            "links with a k-th of the bandwidth.",
-            _compare_messages,
-            left_out="runs on several nodes: there is one machine",
-            headline=(0, 1, 2),
-        ),
+MESSAGES = _study(
+    "real_messages", measured.MESSAGE_COLUMNS, measured.message_rows, 5,
+    Figure(
+        "4.11", "Larger messages of BT", "p. 68, §4.5.5",
+        "The dissertation ran class A on 1 to 16 nodes. Here the trace of class W is simulated on the "
+        f"installed platform *{measured.PLATFORM}*: a message of k times the bytes takes as long as on "
+        "links with a k-th of the bandwidth.",
+        _compare_messages,
+        left_out="runs on several nodes: there is one machine",
+        headline=(0, 1, 2),
     ),
-    real=True,
-    nkeys=5,
 )  # fmt: skip
 
 
@@ -335,75 +258,49 @@ def _compare_collectives(rows: NamedRows) -> list[Comparison]:
     ]
 
 
-COLLECTIVES = FigureStudy(
-    "real_collectives",
-    measured.COLLECTIVE_COLUMNS,
-    _measure(measured.collective_rows),
-    (
-        Figure(
-            "4.13", "Collectives and messages in their place", "p. 70, §4.5.5",
-            "The dissertation ran FT, class C, on a cluster. Here all messages go through shared memory.",
-            _compare_collectives,
-            plot=lambda rows, path: curve(
-                path, rows, "ranks", {"collectives_s": "collectives", "messages_s": "messages"}, "FT"
-            ),
-            left_out="256 ranks: they share the cores of one machine",
-            timed=True,
-        ),
+COLLECTIVES = _study(
+    "real_collectives", measured.COLLECTIVE_COLUMNS, measured.collective_rows, 3,
+    Figure(
+        "4.13", "Collectives and messages in their place", "p. 70, §4.5.5",
+        "The dissertation ran FT, class C, on a cluster. Here all messages go through shared memory.",
+        _compare_collectives,
+        plot=generated.plot_collectives,
+        left_out="256 ranks: they share the cores of one machine",
+        timed=True,
     ),
-    real=True,
-    nkeys=3,
 )  # fmt: skip
 
-SIZES = FigureStudy(
-    "real_sizes",
-    measured.SIZE_COLUMNS,
-    _measure(measured.size_rows),
-    (
-        Figure(
-            "5.7", "Trace sizes", "p. 90, §5.3.1",
-            "Steps of the compression as with the stand-ins.",
-            lambda rows: [line for line in compare_sizes(rows) if line.ours != "-"],
-            plot=lambda rows, path: bars(
-                path, rows, {column: column.removesuffix("_bytes") for column in measured.SIZE_COLUMNS[3:8]},
-                "Trace sizes", "bytes", log=True,
-            ),
-            left_out="Sweep3D and POP: no public sources here; their stand-ins are measured",
+SIZES = _study(
+    "real_sizes", measured.SIZE_COLUMNS, measured.size_rows, 3,
+    Figure(
+        "5.7", "Trace sizes", "p. 90, §5.3.1",
+        "Steps of the compression as with the stand-ins.",
+        lambda rows: [line for line in compare_sizes(rows) if line.ours != "-"],
+        plot=lambda rows, path: bars(
+            path, rows, {column: column.removesuffix("_bytes") for column in measured.SIZE_COLUMNS[3:8]},
+            "Trace sizes", "bytes", log=True,
         ),
+        left_out="Sweep3D and POP: no public sources here; their stand-ins are measured",
     ),
-    real=True,
-    nkeys=3,
 )  # fmt: skip
 
 
 def _compare_replays(rows: NamedRows) -> list[Comparison]:
+    lines = zip(replays.compare_replays(rows), ("histograms", "lossless"), strict=True)
     return [
-        _mean_line(rows, "not in the text", "5.7 %", "histograms", "histograms_error_pct"),
-        _mean_line_of_few(rows, "histograms", "histograms_error_pct"),
-        _mean_line(rows, "-", "not measured", "lossless", "lossless_error_pct"),
-        _mean_line_of_few(rows, "lossless", "lossless_error_pct"),
+        part for line, kind in lines for part in (line, _mean_line_of_few(rows, kind, f"{kind}_error_pct"))
     ]
 
 
-REPLAYS = FigureStudy(
-    "real_replays",
-    measured.REPLAY_COLUMNS,
-    _measure(measured.replay_rows),
-    (
-        Figure(
-            "5.8", "Time of replays from histograms", "p. 93, §5.3.2", _TIMES,
-            _compare_replays,
-            plot=lambda rows, path: bars(
-                path, rows,
-                {"app_s": "program", "lossless_s": "replay, lossless", "histograms_s": "replay, histograms"},
-                "Replay time", "seconds",
-            ),
-            left_out="Sweep3D and POP: no public sources here; their stand-ins are measured",
-            timed=True,
-        ),
+REPLAYS = _study(
+    "real_replays", measured.REPLAY_COLUMNS, measured.replay_rows, 3,
+    Figure(
+        "5.8", "Time of replays from histograms", "p. 93, §5.3.2", _TIMES,
+        _compare_replays,
+        plot=replays.plot_replays,
+        left_out="Sweep3D and POP: no public sources here; their stand-ins are measured",
+        timed=True,
     ),
-    real=True,
-    nkeys=3,
 )  # fmt: skip
 
 REAL_STUDIES = (
