@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 
 from scalatrace import load
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -15,7 +15,7 @@ from scalatrace.trace.io.writer import dumps
 from support.generated import compiled
 from support.mpis import Mpi
 from support.running import record, run, scalatrace
-from support.thread_scripts import NITERATIONS, NRANKS, Script, scripts
+from support.thread_scripts import NITERATIONS, NRANKS, Script, random_runs, scripts
 
 pytestmark = pytest.mark.mpi
 
@@ -60,14 +60,7 @@ def test_programs_of_random_threads(
 ) -> None:
     """A program makes the recorded calls, by the same threads, with what they share in the recorded order."""
 
-    @settings(
-        max_examples=nprograms,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-        phases=[Phase.generate],
-    )
+    @random_runs(nprograms)
     @given(script=scripts(partitioned=False))
     def check(script: Script) -> None:
         folder = tmp_path_factory.mktemp("generated")

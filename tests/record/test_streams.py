@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 
 from record.conftest import Builder, Traced
 from scalatrace import Trace, load
@@ -31,7 +31,7 @@ from scalatrace.trace.query.requests import thread_requests
 from scalatrace.trace.threads import uses_of_rank
 from support.mpis import Mpi
 from support.running import record, scalatrace
-from support.thread_scripts import NITERATIONS, NRANKS, Script, scripts
+from support.thread_scripts import NITERATIONS, NRANKS, Script, random_runs, scripts
 
 pytestmark = pytest.mark.mpi
 
@@ -99,14 +99,7 @@ def test_random_threads(
     """The trace is lossless for each thread, and names the right requests whichever thread made them."""
     program = build(any_mpi, "streams.c")
 
-    @settings(
-        max_examples=nprograms,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-        phases=[Phase.generate],
-    )
+    @random_runs(nprograms)
     @given(script=scripts(partitioned=any_mpi.family == "mpich"))
     def check(script: Script) -> None:
         folder = tmp_path_factory.mktemp("random")
@@ -292,14 +285,7 @@ def test_replays_of_random_threads(
     if any_mpi.python is None:
         pytest.skip(f"no mpi4py for {any_mpi.name}")
 
-    @settings(
-        max_examples=nprograms,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        derandomize=True,
-        phases=[Phase.generate],
-    )
+    @random_runs(nprograms)
     @given(script=scripts(partitioned=any_mpi.family == "mpich"))
     def check(script: Script) -> None:
         folder = tmp_path_factory.mktemp("replayed")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-__all__ = ["NITERATIONS", "NRANKS", "Script", "scripts"]
+__all__ = ["NITERATIONS", "NRANKS", "Script", "random_runs", "scripts"]
 
 NRANKS = 3
 NITERATIONS = 5
@@ -59,6 +60,18 @@ STEPS = (
     "request", "request", "any", "persistent", "probe", "exchange", "end", "collective", "dup", "split",
     "sleep", "fences", "locks", "file", "partitioned",
 )  # fmt: skip
+
+
+def random_runs(nprograms: int) -> settings:
+    """Return the settings of tests that start MPI programs: the same ones each time, none made smaller."""
+    return settings(
+        max_examples=nprograms,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        phases=[Phase.generate],
+    )
 
 
 @st.composite
