@@ -569,3 +569,17 @@ def test_a_call_site_has_one_name() -> None:
     for shown in map(drawn, outputs):
         assert "Py_FinalizeEx" in shown
         assert "PyMPI_Commctx" not in shown
+
+
+@pytest.mark.parametrize(("programs", "text"), [
+    (("app -x 2 -N 20", "app -x 2 -N 20 -n 2 -e"), " Arguments differ: -n 2 -e only of b."),
+    (("app -x 2 -v", "app -x 4"), " Arguments differ: 2 -v only of a; 4 only of b."),
+    (("app -x 2", "app -x 2"), ""), (("app -x 2", "other -x 4"), ""), (("", "app"), ""),
+])  # fmt: skip
+def test_arguments_that_differ_are_named(programs: tuple[str, str], text: str) -> None:
+    traces = heat(), heat(compute_ns=400)
+    for trace, program in zip(traces, programs, strict=True):
+        trace.meta["program"] = program
+    sentence = ComparisonReporter(*traces, "site", True, 20).sentence("a", "b")
+    assert text in sentence
+    assert ("Arguments differ" in sentence) is bool(text)

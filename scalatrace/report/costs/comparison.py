@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from difflib import SequenceMatcher
 from typing import Any
 
 from rich.console import Console
@@ -80,6 +81,7 @@ class ComparisonReporter:
             run_time(trace, total, efficiency(trace, total)).ns
             for trace, total in zip(traces, self.totals, strict=True)
         ]
+        self._programs = left.meta.get("program", ""), right.meta.get("program", "")
         self.shared_cores = any(oversubscription_note(trace.meta) for trace in (left, right))
         self.compared = Compared(ComparedRanks(len(left.ranks), len(right.ranks)), [], 0, [])
         try:
@@ -185,7 +187,22 @@ class ComparisonReporter:
                 break
         why = f": {'; '.join(causes)}" if causes else ""
         caveat = " Some times contain waiting for cores." if self.shared_cores else ""
-        return f"{text}{why}.{self._uneven_text()}{caveat}"
+        return f"{text}{why}.{self._uneven_text()}{self._arguments_text(left, right)}{caveat}"
+
+    def _arguments_text(self, left: str, right: str) -> str:
+        """Return the arguments that only one of two runs of a program has, as a sentence; "": none."""
+        a, b = (program.split() for program in self._programs)
+        if a[:1] != b[:1] or not a:
+            return ""
+        changes = [
+            row for row in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if row[0] != "equal"
+        ]
+        only_left = " ".join(" ".join(a[low:high]) for _, low, high, _, _ in changes).strip()
+        only_right = " ".join(" ".join(b[low:high]) for _, _, _, low, high in changes).strip()
+        sides = [
+            f"{texts} only of {name}" for name, texts in ((left, only_left), (right, only_right)) if texts
+        ]
+        return f" Arguments differ: {'; '.join(sides)}." if sides else ""
 
     def _uneven_text(self) -> str:
         """Return the ranks whose computation differs most, as a sentence, and where if that is known."""

@@ -154,7 +154,7 @@ class Partners:
             return f"{at_least}{len(distances)} distances between ranks, {ends}"
         if self.complete or (self._is_regular() and not self.cut):
             return f"own rank{some} {shown}"
-        return f"for example own rank {shown}"
+        return f"own rank {shown}, for example"
 
     def _distances(self, nranks: int) -> tuple[list[int], str]:
         """Return the distances to the partners, ascending; modulo the ranks where they go around these."""
