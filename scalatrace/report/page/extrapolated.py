@@ -22,9 +22,9 @@ from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
-from scalatrace.trace.symbolic.origin import EXTRAPOLATED, FOUND_SIZE, LOSSY, UNCONFIRMED, split_origin
+from scalatrace.trace.symbolic.origin import FOUND_SIZE, LOSSY, UNCONFIRMED, split_origin
 
-__all__ = ["EXTRAPOLATED", "Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
+__all__ = ["Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
 
 MAX_ROWS, MAX_GROWTH = 400, 30
 """Formulas, and call sites with times at all sizes, that are listed."""

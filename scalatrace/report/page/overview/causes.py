@@ -14,12 +14,12 @@ from scalatrace.report.costs.computation import FROM_START, UNKNOWN, Repeats, Si
 from scalatrace.report.costs.efficiency import Efficiency, Manager, TimeParts, find_manager, time_parts
 from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.costs.rows import site_of
-from scalatrace.report.page.extrapolated import EXTRAPOLATED
 from scalatrace.report.page.overview.serial_barriers import find_serial_barriers
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number, short_site
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.origin import EXTRAPOLATED
 from scalatrace.trace.threads import thread_count
 
 __all__ = ["LateRank", "LateRankComputation", "SerialPart", "WaitCauses", "causes_of", "result_sentence"]
