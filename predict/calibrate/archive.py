@@ -88,6 +88,11 @@ def read_archive(path: str | Path) -> Archive:
     version = header.pop("version", None)
     if version != VERSION:
         raise FormatError(f"version {version!r} of archives is not supported; expected {VERSION}", path)
+    if not _has_readings(header.get("monitor", {})):
+        raise FormatError("line 1: 'monitor' must have a list of readings, which are numbers, by host", path)
+    hosts = header.get("hosts", {})
+    if not isinstance(hosts, dict) or not all(isinstance(facts, dict) for facts in hosts.values()):
+        raise FormatError("line 1: 'hosts' must have the facts of each host", path)
     rows = [_measurement(_object(line, path, i), path, i) for i, line in enumerate(lines[1:], 2)]
     return Archive(header, tuple(rows))
 
@@ -100,6 +105,17 @@ def _object(line: str, path: str | Path, number: int) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise FormatError(f"line {number} is no JSON object: not an archive of measurements", path)
     return row
+
+
+def _has_readings(monitored: object) -> bool:
+    """Return whether this is what `HostMonitor` made: host -> readings."""
+    if not isinstance(monitored, dict) or not all(isinstance(rows, list) for rows in monitored.values()):
+        return False
+    readings = [row for rows in monitored.values() for row in rows]
+    return all(
+        isinstance(row, dict) and all(isinstance(value, _NUMBER) for value in row.values())
+        for row in readings
+    )
 
 
 _NUMBER, _TEXT = (int, float), (str,)

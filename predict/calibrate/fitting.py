@@ -138,14 +138,14 @@ def _monitored(archive: Archive) -> list[str]:
 
 
 def _busy(archive: Archive) -> Iterator[str]:
-    """Yield what monitors say against a campaign."""
+    """Yield a doubt for each host whose cores other programs used."""
     for host, means in _readings(archive).items():
         if (cores := means.get("other_cores", 0.0)) > MAX_OTHER_CORES:
             yield f"other programs used {cores:.2g} cores of {host}"
 
 
 def parameters_of(archive: Archive) -> dict[str, float]:
-    """Return what campaigns can be compared by: times of fixed sizes, rates of kernels, means of monitors."""
+    """Return the durations by which campaigns are compared: of messages of fixed sizes, and of kernels."""
     result: dict[str, float] = {}
     for level in ("memory", "network"):
         times = by_size(archive.of("pingpong", level))
@@ -154,8 +154,6 @@ def parameters_of(archive: Archive) -> dict[str, float]:
     for (name, rank), measured in groupby(kernels, lambda m: (m.name, m.rank)):
         times_ns = [sum(measurement.ns) for measurement in measured]
         result[f"{name} of rank {rank}, ns"] = sum(times_ns) / len(times_ns)
-    for host, means in _readings(archive).items():
-        result |= {f"{host}, {name}": value for name, value in means.items()}
     return result
 
 

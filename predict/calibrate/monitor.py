@@ -1,13 +1,13 @@
 """Frequency, temperature, power and other programs of a host, read between the experiments of a campaign.
 
-All are files of Linux. What no file gives is left out, and named as not readable: many virtual machines have
-a frequency that never changes, and neither temperature nor power.
+All are files of Linux. A quantity without a readable file is left out, and named as not readable: many virtual
+machines have a frequency that never changes, and neither temperature nor power.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -73,9 +73,9 @@ class HostMonitor:
         return values
 
     def _counters(self) -> dict[str, float]:
-        """Return sums since the start of the machine: J, and s of cores."""
+        """Return sums since the start of the machine, by the names of their rates: J, and s of cores."""
         counters = {}
-        energies = self._numbers(_ENERGIES)
+        energies = self._numbers(_ENERGIES, self._is_processor)
         if energies:
             counters["watts"] = sum(energies) / 1e6
         ticks = self._text("proc/stat").partition("\n")[0].split()[1:]
@@ -93,11 +93,16 @@ class HostMonitor:
 
     def _processor_mhz(self) -> list[float]:
         lines = (line.partition(":") for line in self._text("proc/cpuinfo").splitlines())
-        return [float(value) for name, _, value in lines if name.strip() == "cpu MHz"]
+        texts = [value.strip() for name, _, value in lines if name.strip() == "cpu MHz"]
+        return [float(text) for text in texts if text.replace(".", "", 1).isdecimal()]
 
-    def _numbers(self, pattern: str) -> list[float]:
-        texts = [self._text(path) for path in sorted(self._root.glob(pattern))]
-        return [float(text) for text in texts if text.lstrip("-").isdigit()]
+    def _is_processor(self, path: Path) -> bool:
+        """Return whether a counter of energy is of a processor, not of the platform around it."""
+        return self._text(path.with_name("name")).startswith("package")
+
+    def _numbers(self, pattern: str, is_wanted: Callable[[Path], bool] = lambda path: True) -> list[float]:
+        texts = [self._text(path) for path in sorted(self._root.glob(pattern)) if is_wanted(path)]
+        return [float(text) for text in texts if text.lstrip("-").isdecimal()]
 
     def _text(self, path: str | Path) -> str:
         try:

@@ -25,6 +25,7 @@ from scalatrace.report.predictions.columns import SEGMENTS
 if TYPE_CHECKING:
     from scalatrace.predict.calibrate import Archive
     from scalatrace.predict.calibrate.plan import Settings
+    from scalatrace.predict.regress import Runs
 
 EXAMPLE = (
     "mpiexec -n 2 scalatrace calibrate -o platform.toml --archive platform.jsonl\n"
@@ -75,7 +76,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--table",
         type=Path,
         metavar="CSV",
-        help="write what campaigns are compared by, a line for each archive, for `regress --table`",
+        help="write durations of messages and kernels, a line for each archive, for `regress --table`",
     )
     parser.add_argument("--name", default="calibrated", help="of the platform")
     add_seed(parser, "sizes and order")
@@ -201,28 +202,43 @@ def _segments(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"level": level, **segment}
 
 
+def _campaigns(archives: list[Archive]) -> Runs:
+    """Return the durations of all archives, the oldest first. Raises UsageError."""
+    from scalatrace.predict.calibrate.fitting import parameters_of
+    from scalatrace.predict.regress import Runs
+
+    archives = sorted(archives, key=lambda archive: str(archive.metadata.get("started", "")))
+    settings = [dict(archive.metadata.get("settings", {}), monitor=None) for archive in archives]
+    if any(each != settings[0] for each in settings):
+        raise UsageError("--table: the archives have other options or seeds, so their calls differ")
+    names = [archive.metadata.get("started", f"campaign {i}") for i, archive in enumerate(archives, 1)]
+    measured = list(map(parameters_of, archives))
+    common = [name for name in measured[0] if all(name in parameters for parameters in measured)]
+    if not common:
+        raise UsageError("--table: no duration is in all archives")
+    rows = [{name: parameters[name] for name in common} for parameters in measured]
+    return Runs.of(zip(names, rows, strict=True))
+
+
 def _fit_archives(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.calibrate import fit_archive
-    from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of, parameters_of
+    from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of
     from scalatrace.predict.kernels import write_cluster, write_kernels
     from scalatrace.predict.platform import write_platform
-    from scalatrace.predict.regress import Runs, write_table
+    from scalatrace.predict.regress import write_table
     from scalatrace.report.predictions.calibration import CalibrationReporter
 
     calibration = fit_archive(archives[0], args.name, args.fit_rules)
     kernels = kernels_of(archives) if args.kernels else None
     cluster = cluster_of(archives) if args.cluster else None
+    campaigns = _campaigns(archives) if args.table else None
     write_platform(args.output, calibration.platform)
     if kernels:
         write_kernels(args.kernels, kernels)
     if cluster:
         write_cluster(args.cluster, cluster)
-    if args.table:
-        names = [archive.metadata.get("started", f"campaign {i}") for i, archive in enumerate(archives, 1)]
-        measured = list(map(parameters_of, archives))
-        common = [name for name in measured[0] if all(name in parameters for parameters in measured)]
-        rows = [{name: parameters[name] for name in common} for parameters in measured]
-        write_table(args.table, Runs.of(zip(names, rows, strict=True)))
+    if campaigns:
+        write_table(args.table, campaigns)
     facts = asdict(calibration)
     print_facts(args, facts, SEGMENTS, _segments(facts), CalibrationReporter(facts))
     return 0

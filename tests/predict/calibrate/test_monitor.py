@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from scalatrace.cli import main
+from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate import Archive, Measurement, fit_archive
+from scalatrace.predict.calibrate.archive import read_archive, write_archive
 from scalatrace.predict.calibrate.fitting import parameters_of
 from scalatrace.predict.calibrate.monitor import HostMonitor, describe_readings, mean_readings
+from scalatrace.predict.regress import read_table
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -30,6 +34,8 @@ def process(seconds: float) -> str:
 
 def test_all_files(tmp_path: Path) -> None:
     cpus, energy = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", "sys/class/powercap/intel-rapl:0"
+    write(tmp_path, {f"{energy}/name": "package-0", "sys/class/powercap/intel-rapl:1/name": "psys"})
+    write(tmp_path, {"sys/class/powercap/intel-rapl:1/energy_uj": 5_000_000})
     write(tmp_path, {cpus.format(0): 2_000_000, cpus.format(1): 3_000_000, f"{energy}/energy_uj": 1_000_000})
     write(
         tmp_path,
@@ -91,4 +97,33 @@ def test_platforms_and_tables_have_the_readings() -> None:
     parameters = parameters_of(archive(0.1))
     assert parameters["memory 1024 B, ns"] == pytest.approx(1102.4)
     assert (parameters["dgemm of rank 0, ns"], parameters["dgemm of rank 1, ns"]) == (50, 100)
-    assert parameters["here, other_cores"] == 0.1
+    assert not any("other_cores" in name for name in parameters)
+
+
+@pytest.mark.parametrize(
+    "header", ['"monitor": 5', '"monitor": {"a": [1]}', '"hosts": 5', '"hosts": {"a": 1}']
+)
+def test_damaged_headers_are_refused(header: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"format": "scalatrace calibration", "version": 1, {header}}}\n')
+    with pytest.raises(FormatError, match=r"line 1: '(monitor|hosts)' must have"):
+        read_archive(path)
+
+
+def test_tables_are_of_equal_campaigns_in_their_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for started, seed in (("2026-02", 1), ("2026-01", 1), ("2026-03", 2)):
+        campaign = archive(0.1)
+        campaign.metadata.update(started=started, settings={"seed": seed})
+        paths.append(tmp_path / f"{started}.jsonl")
+        write_archive(paths[-1], campaign)
+    table, platform = tmp_path / "t.csv", tmp_path / "p.toml"
+    words = ["-o", str(platform), "--table", str(table)]
+    assert main(["calibrate", "--from", *map(str, paths[:2]), *words]) == 0
+    assert read_table(table).names == ("2026-01", "2026-02")
+    platform.unlink()
+    assert main(["calibrate", "--from", *map(str, paths), *words]) == 2
+    assert "other options or seeds" in capsys.readouterr().err
+    assert not platform.exists()
