@@ -18,7 +18,8 @@ static int mpi_runs(void) {
     return started && !ended;
 }
 
-static int depth; /* of kernels within each other: the cblas functions of some libraries call the others */
+/* Kernels of this thread within each other: the cblas functions of some libraries call the others. */
+static _Thread_local int depth;
 
 static void begin(const char *kernel, int m, int n, int k) {
     if (depth++ == 0 && mpi_runs()) MPI_Pcontrol(KERNEL_BEGINS, kernel, m, n, k);

@@ -1,7 +1,7 @@
 """Frequency, temperature, power and other programs of a host, read between the experiments of a campaign.
 
-All are files of Linux. A quantity without a readable file is left out, and named as not readable: many virtual
-machines have a frequency that never changes, and neither temperature nor power.
+All are files of Linux. A quantity without a readable file is left out, and named as not readable: many
+virtual machines have a frequency that never changes, and neither temperature nor power.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from math import pi, prod, sqrt
+from math import inf, pi, prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,9 @@ def _model(raw: object, where: str, path: str | Path) -> KernelModel:
     parameters = tuple(table["parameters"])
     if not all(isinstance(name, str) for name in parameters):
         raise FormatError(f"{where}.parameters must be an array of texts", path)
+    measured_up_to = float(table.get("measured_up_to", 0))
+    if not 0 <= measured_up_to < inf:
+        raise FormatError(f"{where}.measured_up_to is {measured_up_to}, not a size", path)
     polynomials = {}
     for key in ("mean_ns", "deviation_ns"):
         polynomials[key] = Polynomial(number_map(table.get(key, {}), f"{where}.{key}", path))
@@ -172,7 +175,7 @@ def _model(raw: object, where: str, path: str | Path) -> KernelModel:
     return KernelModel(
         table["name"], parameters, table["model"], table["noise"],
         polynomials["mean_ns"], polynomials["deviation_ns"], table.get("host", ""),
-        float(table.get("measured_up_to", 0)),
+        measured_up_to,
     )  # fmt: skip
 
 

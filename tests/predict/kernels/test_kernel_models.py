@@ -165,6 +165,7 @@ GOOD = 'name = "f"\nparameters = ["n"]\nmodel = "M-1"\nnoise = "N-0"\nmean_ns = 
         ("format = 1\n[[kernels]]\n" + GOOD.replace('"n" = 1', '"k*n" = 1'), "the term 'k.n' has a factor"),
         ("format = 1\n[[kernels]]\n" + GOOD.replace("= 1}", '= "x"}'), r"mean_ns.n is 'x'; expected number"),
         ("format = 1\n[[kernels]]\n" + GOOD.replace('name = "f"\n', ""), r"kernels\[0\].name is missing"),
+        ("format = 1\n[[kernels]]\nmeasured_up_to = nan\n" + GOOD, "measured_up_to is nan, not a size"),
         ("format = 1\n[[kernels]]\nsize = 1\n" + GOOD, r"kernels\[0\].size: unknown key"),
         ("format = 1\n" + 2 * ("[[kernels]]\n" + GOOD), "kernel f has two models"),
         ("format = 1\nkernels = 3", "kernels is 3; expected array"),
