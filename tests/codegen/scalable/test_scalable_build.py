@@ -24,7 +24,7 @@ from scalatrace.codegen.program.tree import ComputeStatement, Duration, MpiCall
 from scalatrace.errors import UsageError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.formula import FUNCTIONS, Called, Const, evaluate, parse_number
-from scalatrace.formula.functions import diagonal
+from scalatrace.formula.functions import block, diagonal
 from scalatrace.trace.model.symbolic import Field, ParamRule, Rule, StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.symbolic.grid import Grid
@@ -260,6 +260,33 @@ def test_conceptual_asserts_what_formulas_demand() -> None:
     assert told(text, 16, {"n": 4096}) == told(fixed, 16, {})
     with pytest.raises(ProgramError, match="are equal in all traces, but not here"):
         told(text, 3, {"n": 4096})
+
+
+def mirrored(rank: Rank) -> list[IssuedCall]:
+    """Cells as in BT: some formulas differ only where the points divide with other remainders."""
+    side, below, above = rank.dims[0], rank.neighbour((1, 0), True), rank.neighbour((-1, 0), True)
+
+    def cells(row: int, column: int) -> int:
+        return block(rank.n, side, -column - 1) * block(rank.n, side, row + column + 1)
+
+    row, column = rank.place
+    return [
+        call("Irecv", 83, count=cells((row - 1) % side, column), source=above, tag=1, comm="world"),
+        call("Isend", 84, count=cells(row, column), dest=below, tag=1, comm="world"),
+        call("Waitall", 85, requests=(1, 0)),
+    ] * 3
+
+
+def test_conceptual_asserts_for_each_task_what_formulas_demand_there() -> None:
+    found = typed(model(mirrored, [(2, 2), (3, 3), (4, 4), (5, 5)], 24))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    assert text.count("FOR EACH t IN {0, ..., num_tasks - 1} {") == 1
+    for side in (4, 6):
+        made = of_model(found, side * side, (side, side), {"n": 24}, accept_unconfirmed=True)
+        fixed = generate(made.trace, "conceptual").text
+        assert told(text, side * side, {"x": side, "y": side, "n": 24}) == told(fixed, side * side, {})
+    with pytest.raises(ProgramError, match="are equal in all traces, but not here"):
+        told(text, 49, {"x": 7, "y": 7, "n": 24})
 
 
 def persistent(rank: Rank) -> list[IssuedCall]:

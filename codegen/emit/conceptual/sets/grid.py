@@ -42,6 +42,7 @@ from scalatrace.formula import (
     FALSE,
     TRUE,
     AllOf,
+    AnyOf,
     Choose,
     Compare,
     Cond,
@@ -68,6 +69,8 @@ from scalatrace.trace.values.ranklist import RankList
 __all__ = ["GridTasks"]
 
 GROUP = Var("c", 1 << 31)
+TASK = "t"
+"""Variable of the loop that checks conditions for each task."""
 
 
 class GridTasks(TaskSets):
@@ -84,11 +87,6 @@ class GridTasks(TaskSets):
     def preamble(self) -> Preamble:
         """Return the declarations of sides and parameters, and the assertions on them."""
         shape = self.shape
-        if local_demands(shape):
-            demand = local_demands(shape)[0][1]
-            raise GenerateError(
-                f"the formulas hold only if on each rank {demand}: coNCePTuaL cannot check it; use --to c"
-            )
         dims, _ = min(shape.seen, key=lambda run: prod(run[0]))
         headers: list[t.Header] = []
         letters = [letter for letter in ascii_lowercase if letter not in shape.coords]
@@ -107,11 +105,20 @@ class GridTasks(TaskSets):
             headers.append(_parameter(variable, f"parameter {name}", name, letter, fallback))
         sides = sides_of(shape)[len(shape.sizes) == 1 :]  # a line is as long as there are tasks
         conditions = [*((opposite(wrong), complaint) for wrong, complaint in sides), *demands(shape)]
-        assertions = [
-            t.Assert(ncptl_text(complaint.lower()), writing.cond(self.translator.cond(holds)))
-            for holds, complaint in conditions
-        ]
+        assertions: list[t.Assert | t.ForEach] = [*self._assertions(conditions)]
+        if of_tasks := tuple(self._assertions(local_demands(shape))):
+            # An assertion knows no task, but its condition may name the variable of a loop.
+            tasks = writing.range_to(writing.expr(add(NUM_TASKS, Const(-1))))
+            assertions.append(t.ForEach(TASK, (tasks,), t.Block(of_tasks)))
         return "any grid of tasks", headers, assertions
+
+    def _assertions(self, conditions: Sequence[tuple[Cond, str]]) -> Iterator[t.Assert]:
+        """Return assertions, without those of two formulas that are one expression of the language."""
+        for holds, complaint in conditions:
+            translated = self.translator.cond(holds)
+            parts = translated.parts if isinstance(translated, AnyOf) else (translated,)
+            if not any(map(_is_identity, parts)):
+                yield t.Assert(ncptl_text(complaint.lower()), writing.cond(translated, TASK))
 
     def condition(self, chosen: TaskSet) -> Cond:
         return self.translator.cond(chosen.cond)
@@ -301,6 +308,11 @@ def _contradicts(cond: Cond, case: Cond) -> bool:
     """Return whether a condition is the opposite of a part of what is known."""
     parts = cond.parts if isinstance(cond, AllOf) else (cond,)
     return opposite(case) in parts
+
+
+def _is_identity(cond: Cond) -> bool:
+    """Return whether a condition compares an expression with itself."""
+    return isinstance(cond, Compare) and cond.op == "==" and cond.left == cond.right
 
 
 def _parameter(name: str, text: str, option: str, letter: str, default: int) -> t.ProgramParameter:

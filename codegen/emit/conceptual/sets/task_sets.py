@@ -30,8 +30,8 @@ from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["CommunicatorTasks", "Preamble", "TaskSet", "TaskSets"]
 
-Preamble = tuple[str, list[t.Header], list[t.Assert]]
-"""The tasks that a program is for, in words; declarations of parameters; assertions."""
+Preamble = tuple[str, list[t.Header], Sequence[t.Assert | t.ForEach]]
+"""The tasks that a program is for, in words; declarations of parameters; assertions, also for each task."""
 
 
 @dataclass(frozen=True, slots=True)
