@@ -72,12 +72,17 @@ class ResultTable:
 
     def _stored(self) -> list[Row]:
         """Read the stored rows; none if there is no file, or it has other columns."""
-        file = RESULTS / f"{self.name}.md"
-        lines = file.read_text().splitlines() if file.exists() else []
-        head = markdown(self.columns, [])[0]
-        if head not in lines:
-            return []
-        return [line[2:-2].split(" | ") for line in lines[lines.index(head) + 2 :] if line.startswith("| ")]
+        return stored_rows(self.name, self.columns)
+
+
+def stored_rows(name: str, columns: Sequence[str]) -> list[Row]:
+    """Return the rows of results/<name>.md; none if there is no such file, or it has other columns."""
+    file = RESULTS / f"{name}.md"
+    lines = file.read_text().splitlines() if file.exists() else []
+    head = markdown(columns, [])[0]
+    if head not in lines:
+        return []
+    return [line[2:-2].split(" | ") for line in lines[lines.index(head) + 2 :] if line.startswith("| ")]
 
 
 def _sorted(rows: Mapping[tuple[str, ...], Row]) -> list[Row]:

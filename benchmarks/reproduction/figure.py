@@ -51,7 +51,8 @@ class Figure:
         plot: draws the rows into a file.
         left_out: what is not measured, and why.
         timed: whether times are compared, which mean nothing on a busy machine.
-        headline: indices of the comparisons that stand for the figure in the table of all figures.
+        headline: indices of the comparisons that stand for the figure in the table of all figures. Those of
+            real programs and of stand-ins with the same program and quantity are one entry there.
     """
 
     number: str

@@ -34,13 +34,17 @@ that you have. Stand-ins are the programs of `samples/` with the same communicat
 and errors of times can be compared with the dissertation's, times cannot.
 """
 
-KINDS = {True: "real", False: "stand-ins"}
-OVERVIEW = ("figure", "programs", "quantity", *COMPARED[2:], "left out, and why")
+KINDS = {True: "real programs", False: "stand-ins"}
+OVERVIEW = (
+    "figure", "quantity", "ranks there", "dissertation", "ranks, real programs", "real programs",
+    "ranks, stand-ins", "stand-ins", "left out, and why",
+)  # fmt: skip
 
 NOT_MEASURED = (
     ("3.13", "extrapolated benchmarks of Sweep3D", "144 to 400", "93.76 % accuracy",
      "Sweep3D has no public sources any more; its stand-in is in results/generate_scalable.md"),
-    ("3.14", "Sweep3D with shorter computation", "400", "shortest with 10 to 180 % of it",
+    ("3.14", "Sweep3D: computation with the shortest run", "400",
+     "10, 20, 40, 180 % with 1, 2, 4, 8 times the bytes",
      "Ethernet between nodes: there is one machine"),
     ("4.14", "predicted times of MG and CG elsewhere", "not in the text", "97.72 and 96.81 % accuracy",
      "a second machine; predictions for the same machine are in results/predictions_real.md"),
@@ -67,28 +71,23 @@ def page(results: Results) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _overview(
-    studies: Sequence[FigureStudy], figures: Sequence[tuple[Figure, FigureStudy, NamedRows, StudyRun]]
-) -> Iterator[str]:
-    """A row per figure and kind of programs: the dissertation's number, ours, and what is left out."""
-    rows = [
-        (_place(figure.number), not study.real, _summary(figure, study, rows, run))
-        for figure, study, rows, run in figures
-    ]
-    rows += [
-        (_place(number), True, (number, "none", quantity, ranks, theirs, "-", "-", why))
-        for number, quantity, ranks, theirs, why in NOT_MEASURED
-    ]
-    shown = {figure.number for figure, *_ in figures}
-    rows += [
-        (_place(figure.number), True, (figure.number, "none", figure.title, *"----", "not measured yet"))
-        for study in studies
-        for figure in study.figures
-        if figure.number not in shown
-    ]
+Entry = tuple[Figure, FigureStudy, NamedRows, StudyRun]
+"""A measured figure of real programs or of stand-ins."""
+
+
+def _overview(studies: Sequence[FigureStudy], figures: Sequence[Entry]) -> Iterator[str]:
+    """A row per figure: the dissertation's number, ours of both kinds of programs, and what is left out."""
+    measured: dict[str, list[Entry]] = {}
+    for entry in figures:
+        measured.setdefault(entry[0].number, []).append(entry)
+    rows = {number: _summary(number, entries) for number, entries in measured.items()}
+    for number, quantity, ranks, theirs, why in NOT_MEASURED:
+        rows[number] = (number, quantity, ranks, theirs, *[NO_VALUE] * 4, why)
+    for figure in (figure for study in studies for figure in study.figures):
+        rows.setdefault(figure.number, (figure.number, figure.title, *[NO_VALUE] * 6, "not measured yet"))
     yield "## All figures"
     yield ""
-    yield from _markdown(OVERVIEW, [cells for *_, cells in sorted(rows)])
+    yield from _markdown(OVERVIEW, [rows[number] for number in sorted(rows, key=_place)])
     yield ""
 
 
@@ -101,18 +100,30 @@ def _compare(figure: Figure, rows: NamedRows, run: StudyRun) -> list[Comparison]
     return lines
 
 
-def _summary(figure: Figure, study: FigureStudy, rows: NamedRows, run: StudyRun) -> tuple[str, ...]:
-    lines = _compare(figure, rows, run)
-    chosen = [lines[i] for i in figure.headline if -len(lines) <= i < len(lines)]
-    columns = [
-        [f"{line.program}: {line.quantity}" for line in chosen],
-        *(
-            [getattr(line, name) for line in chosen]
-            for name in ("their_ranks", "theirs", "our_ranks", "ours")
-        ),
-    ]
-    cells = ("; ".join(dict.fromkeys(column) if i in (1, 3) else column) for i, column in enumerate(columns))
-    return figure.number, KINDS[study.real], *cells, figure.left_out
+def _summary(number: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    """The row of a figure: the lines of its headlines, joined by program and quantity."""
+    lines: dict[tuple[str, str], dict[bool, Comparison]] = {}
+    for figure, study, rows, run in entries:
+        compared_lines = _compare(figure, rows, run)
+        for i in figure.headline:
+            if -len(compared_lines) <= i < len(compared_lines):
+                line = compared_lines[i]
+                lines.setdefault((line.program, line.quantity), {})[study.real] = line
+    first = [next(iter(kinds.values())) for kinds in lines.values()]
+    cells = ["; ".join(f"{line.program}: {line.quantity}" for line in first)]
+    cells.append("; ".join(dict.fromkeys(line.their_ranks for line in first)))
+    cells.append("; ".join(line.theirs for line in first))
+    for real in KINDS:
+        of_kind = [kinds.get(real) for kinds in lines.values()]
+        measured = [line.our_ranks for line in of_kind if line and line.our_ranks != NO_VALUE]
+        cells.append("; ".join(dict.fromkeys(measured)))
+        cells.append("; ".join(line.ours if line else NO_VALUE for line in of_kind) if any(of_kind) else "")
+    reasons: dict[str, list[str]] = {}
+    for figure, study, *_ in entries:
+        if figure.left_out:
+            reasons.setdefault(figure.left_out, []).append(KINDS[study.real])
+    why = [f"{why} ({kinds[0]})" if len(kinds) < len(entries) else why for why, kinds in reasons.items()]
+    return number, *cells, "; ".join(why)
 
 
 def compared(figure: Figure, rows: NamedRows) -> list[tuple[str, ...]]:
@@ -159,7 +170,7 @@ def _machine(run: StudyRun) -> str:
 def _figure(
     figure: Figure, study: FigureStudy, rows: NamedRows, run: StudyRun, results: Results
 ) -> Iterator[str]:
-    yield f"### {figure.heading}, {'real programs' if study.real else 'stand-ins'}"
+    yield f"### {figure.heading}, {KINDS[study.real]}"
     yield ""
     yield f"Dissertation: {figure.source}. {figure.differs}"
     yield ""

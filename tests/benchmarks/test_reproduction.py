@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -15,7 +16,7 @@ from benchmarks.generate.times import SCALABLE_CASES
 from benchmarks.registry import MODULES, find_study
 from benchmarks.reproduction.command import FIGURE_STUDIES, INTERRUPTED, STAND_IN_STUDIES, measure
 from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows, bars, curve
-from benchmarks.reproduction.generated import COLLECTIVES, TIMING
+from benchmarks.reproduction.generated import COLLECTIVES, SCALABLE, TIMING
 from benchmarks.reproduction.page import compared, page
 from benchmarks.reproduction.settings import QUICK, Settings
 from benchmarks.reproduction.sizes import SIZES
@@ -163,6 +164,17 @@ def test_comparison_of_times() -> None:
         COLLECTIVES.row(["ft", n, "1", "1.2", longer]) for n, longer in (("4", "-1.0%"), ("32", "+20.0%"))
     ]
     assert [line[-2:] for line in compared(COLLECTIVES.figures[0], rows)] == [("-", "-"), ("32", "+20.0 %")]
+
+
+def test_errors_of_long_runs_are_those_of_their_study() -> None:
+    row = ["bt", "4, 9", "36", "70", "3", "1.447", "1.090", "-24.7%", *["-"] * 4]
+    lines = compared(SCALABLE.figures[0], [SCALABLE.row(row)])
+    found = {(line[0], line[1]): line[5] for line in lines}
+    assert found["BT", "absolute error, C, short runs"] == "24.7 %"
+    stored = (ROOT / "benchmarks/results/generate_scalable.md").read_text()
+    cells = re.search(r"^\| bt \|.* \|$", stored, re.MULTILINE)
+    assert cells is not None
+    assert f" -{found['BT', 'absolute error, C'].replace(' ', '')} |" in cells[0]
 
 
 def test_plots(tmp_path: Path) -> None:
