@@ -9,11 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,18 +28,13 @@ from benchmarks.reproduction.replays import REPLAYS, STRONG, WEAK
 from benchmarks.reproduction.settings import FULL, QUICK, Settings
 from benchmarks.reproduction.sizes import SIZES
 from benchmarks.reproduction.store import Results, StudyRun
+from benchmarks.running import Busy
 from benchmarks.study import Study, find_mpi
 from benchmarks.table import printed, show
 from scalatrace import __version__
 from scalatrace.errors import ScalatraceError
 from scalatrace.report.curves import check_plot
 from support.mpis import Mpi
-
-_STAT = Path("/proc/stat")
-_IDLE = (3, 4)
-"""Fields of /proc/stat after "cpu": idle, and waiting for a disk."""
-_GUEST = 8
-"""Fields from here on are contained in others."""
 
 
 def facts(mpi: Mpi) -> dict[str, str]:
@@ -62,38 +55,6 @@ def _processor() -> str:
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
     return platform.machine()
-
-
-class Busy:
-    """Clock of the CPU time that other processes use, from its creation on.
-
-    Processes of this one count when they have ended and were waited for.
-    """
-
-    def __init__(self) -> None:
-        self._began, self._all_s, self._own_s = time.monotonic(), _all_s(), _own_s()
-
-    @property
-    def elapsed_s(self) -> float:
-        """Seconds since the creation."""
-        return time.monotonic() - self._began
-
-    def others(self) -> float:
-        """Return the CPU time of other processes as a fraction of all cores' time."""
-        used_s = _all_s() - self._all_s - (_own_s() - self._own_s)
-        return max(0.0, used_s / max(0.01, self.elapsed_s) / (os.cpu_count() or 1))
-
-
-def _all_s() -> float:
-    """CPU seconds of all processes since the start of the machine; also those taken by a hypervisor."""
-    fields = [int(word) for word in _STAT.read_text().split("\n")[0].split()[1:]]
-    ticks = sum(field for i, field in enumerate(fields[:_GUEST]) if i not in _IDLE)
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def _own_s() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 INTERRUPTED = 130

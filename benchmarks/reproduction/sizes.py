@@ -25,8 +25,7 @@ _DIFFERS = (
     "previous ScalaTrace, above all for SP. Ocean stands for POP. Only with 9 or more ranks are there inner "
     "ranks beside corners and borders, so traces of 4 ranks are smaller. "
     "*histograms* are made of values with more than 8 terms. Where no value has more, this trace is the one "
-    "before, with the policy in its header. Calls whose values became a histogram are not folded anew, so "
-    "their loops may be found worse, above all where that holds on some ranks only."
+    "before, with the policy in its header."
 )
 
 

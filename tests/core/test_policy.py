@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,76 @@ def test_arrays_that_one_rank_averages_are_not_merged(tmp_path: Path) -> None:
         plain.merge(averaged.pack())
     plain.write(tmp_path / "a.st")  # nothing has changed
     assert sum(1 for _ in scalatrace.load(tmp_path / "a.st").walk(0)) == 5
+
+
+COUNT = (("count", Kind.INT),)
+LEVELS = ((9, 12), (16, 24), (36, 60), (100, 180))
+"""Counts of an exchange along the first axis and along the others, from the coarsest level on."""
+
+
+FUNCTIONS = (
+    {
+        86: "ready",
+        92: "give",
+        93: "give",
+        98: "take",
+        131: "restrict",
+        188: "norm",
+        244: "main",
+        254: "<module>",
+    }
+    | dict.fromkeys((78, 79, 80), "exchange")
+    | {151: "residual", 156: "smooth"}
+    | dict.fromkeys((174, 176, 179, 180, 181), "v_cycle")
+    | dict.fromkeys((215, 216, 220, 221), "solve")
+)
+
+
+def v_cycles(core: Core, rank: int) -> None:
+    """Exchanges of a multigrid solver: three levels down and four up, ten times."""
+    ops = {name: core.define_op(name, COUNT) for name in ("Irecv", "Send", "Wait", "Allreduce")}
+    calls = {"Irecv": ((86, 86), 78), "Send": ((92, 93), 79), "Wait": ((98, 98), 80)}
+
+    def append(name: str, count: int, *lines: int) -> None:
+        site = core.define_signature([f"mg.py:{line}:{FUNCTIONS[line]}" for line in (*lines, 244, 254)])
+        core.append(ops[name], [count], site, rank, 2, [1.0])
+
+    def exchange(level: int, *lines: int) -> None:
+        for axis in range(3):
+            for name, (sides, caller) in calls.items():
+                for side, line in enumerate(sides):
+                    count = 1 - side if name == "Wait" else LEVELS[level][axis > 0]
+                    append(name, count, line, caller, *lines)
+
+    exchange(3, 151, 215)
+    append("Allreduce", 1, 188, 216)
+    for _ in range(10):
+        for level in (2, 1, 0):
+            exchange(level, 131, 174, 220)
+        exchange(0, 156, 176, 220)
+        for level in (1, 2, 3):
+            exchange(level, 151, 179, 220)
+            exchange(level, 156, 180, 220)
+        exchange(3, 151, 181, 220)
+        append("Allreduce", 1, 188, 221)
+
+
+def test_histograms_leave_the_loops(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop that is found late takes executions whose values are a histogram already."""
+
+    def tolerant(rank: int, nprocs: int, policy: Mapping[str, int]) -> Core:
+        core = new_core(rank, nprocs, policy)
+        core.set_option("signature_tolerance", 20)
+        return core
+
+    monkeypatch.setattr("tests.support.filled.new_core", tolerant)
+    full = recorded(v_cycles, 2, tmp_path)
+    short = recorded(v_cycles, 2, tmp_path, {"count": 8})
+    assert verify(short, tmp_path / "logs").ok
+    assert len(list(short.leaves())) == len(list(full.leaves()))
+    for op in ("Irecv", "Wait"):
+        volume, truth = (sum(c["count"] for c in t.walk(0) if c.op == op) for t in (short, full))
+        assert volume == pytest.approx(truth, rel=0.01)
 
 
 def only(trace: Trace) -> Event:

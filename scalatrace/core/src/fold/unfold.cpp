@@ -1,7 +1,8 @@
 /* unfold.cpp - take the values of each execution out of value vectors and histograms.
  *
  * Rows and samples are in the order of the executions. A value vector is expanded. A histogram has no order: each of
- * its bins gives as many samples as it counts, with its ends and its sum.
+ * its bins gives as many samples as it counts, with its ends and its sum. A histogram of values gives each execution a
+ * histogram of one value, so that folding the executions anew makes histograms again.
  */
 #include "fold/unfold.hpp"
 
@@ -49,13 +50,17 @@ class Executions {
         if (!event->raw) {
             rows_.resize(event->runs * event->nslots);
             for (size_t slot = 0; slot < event->nslots; ++slot) {
+                const Elastic &e = event->slots[slot];
+                marked_ |= e.dead || e.limit || e.averaged;
+                if (e.summary) {
+                    summarised_.emplace_back(slot, samples_of(e.summary->values));
+                    continue;
+                }
                 size_t at = slot;
-                for (const int64_t value : values_of(event->slots[slot].vec)) {
+                for (const int64_t value : values_of(e.vec)) {
                     rows_[at] = value;
                     at += event->nslots;
                 }
-                const Elastic &e = event->slots[slot];
-                marked_ |= e.dead || e.limit || e.averaged;
             }
         }
         if (!event->stats.empty()) samples_to_histograms(pool, event);
@@ -76,6 +81,14 @@ class Executions {
                 n->slots[i].averaged = event_->slots[i].averaged;
             }
         }
+        for (const auto &[slot, samples] : summarised_) {
+            const Summary &all = *event_->slots[slot].summary;
+            std::unique_ptr<Summary> one(new Summary);
+            one->values.add(samples[at_ - 1]);
+            one->lengths = all.lengths / static_cast<double>(all.values.count);
+            n->slots[slot].vec.clear();
+            n->slots[slot].summary = std::move(one);
+        }
         take_sample(n, ordered_ ? 0 : pred);
         return n;
     }
@@ -88,7 +101,8 @@ class Executions {
 
     Node *event_;
     std::vector<int64_t> rows_;
-    size_t at_ = 0;                                           // executions that were given
+    std::vector<std::pair<size_t, std::vector<double>>> summarised_; // slots with a histogram, and its samples
+    size_t at_ = 0;                                                  // executions that were given
     bool marked_ = false;                                     // has a slot more than values: a limit, or is it dead?
     bool ordered_ = false;                                    // are the samples in the order of the executions?
     std::unordered_map<uint64_t, std::deque<Times>> samples_; // by predecessor; ordered ones: all under 0
@@ -140,8 +154,9 @@ uint64_t count_events(const Node *node) {
 bool has_all_values(const Node *node) {
     if (!node->leaf()) return std::all_of(node->kids.begin(), node->kids.end(), has_all_values);
     if (node->raw) return node->rows.size() == node->runs * node->nslots;
-    return std::all_of(node->slots.begin(), node->slots.end(),
-                       [node](const Elastic &e) { return e.single() && !e.summary && e.vec.size() == node->runs; });
+    return std::all_of(node->slots.begin(), node->slots.end(), [node](const Elastic &e) {
+        return e.single() && (e.summary ? e.summary->values.count : e.vec.size()) == node->runs;
+    });
 }
 
 uint64_t Visitor::next_repeat(const Node *kid) {

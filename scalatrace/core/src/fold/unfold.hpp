@@ -14,7 +14,7 @@ namespace st {
 /* Number of events of all executions of a queue node. */
 uint64_t count_events(const Node *node);
 
-/* Has the node each value of each execution? A histogram in their place has not. */
+/* Has the node a value for each execution? A histogram has as many as its bins count, in no order. */
 bool has_all_values(const Node *node);
 
 /* Visits the events of a tree in the order in which they ran. */
@@ -43,8 +43,8 @@ class Visitor {
 /* Return a node of one execution of an event with these values, without a sample. */
 Node *make_execution(NodePool &pool, const Node *event, const int64_t *row);
 
-/* Release a queue node; return its events, each with its own values. Statistics of which only a histogram is left
- * are rebuilt from its bins. `before`: key of the event that ran before. */
+/* Release a queue node; return its events, each with its own values. Values and statistics of which only a histogram is
+ * left are rebuilt from its bins. `before`: key of the event that ran before. */
 Body unfold(NodePool &pool, Node *node, uint64_t before);
 
 } // namespace st
