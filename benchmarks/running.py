@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import resource
 import statistics
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +25,12 @@ PROGRAMS = Path(__file__).with_name("programs")
 """Programs and inputs of studies."""
 
 TIMED = PROGRAMS / "timed.py"
+_STAT = Path("/proc/stat")
+_IDLE = (3, 4)
+"""Fields of /proc/stat after "cpu": idle, and waiting for a disk."""
+_GUEST = 8
+"""Fields from here on are contained in others."""
+
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 """Ranks that share cores have one thread each: with more, a program's time varies by a fifth."""
@@ -36,6 +44,38 @@ def compile_c(mpi: Mpi, source: Argument, target: Path, *flags: Argument) -> Pat
     command = [mpi.mpicc, "-O2", *flags, "-o", target, PROGRAMS / source, "-lm"]
     run(command, env=mpi.environment(), timeout=300).check()
     return target
+
+
+class Busy:
+    """Clock of the CPU time that other processes use, from its creation on.
+
+    Processes of this one count when they have ended and were waited for.
+    """
+
+    def __init__(self) -> None:
+        self._began, self._all_s, self._own_s = time.monotonic(), _all_s(), _own_s()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the creation."""
+        return time.monotonic() - self._began
+
+    def others(self) -> float:
+        """Return the CPU time of other processes as a fraction of all cores' time."""
+        used_s = _all_s() - self._all_s - (_own_s() - self._own_s)
+        return max(0.0, used_s / max(0.01, self.elapsed_s) / (os.cpu_count() or 1))
+
+
+def _all_s() -> float:
+    """CPU seconds of all processes since the start of the machine; also those taken by a hypervisor."""
+    fields = [int(word) for word in _STAT.read_text().split("\n")[0].split()[1:]]
+    ticks = sum(field for i, field in enumerate(fields[:_GUEST]) if i not in _IDLE)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _own_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def children_cpu_s() -> float:

@@ -1,10 +1,12 @@
-"""Public programs from Debian's packages, with small inputs: how each is prepared, and what its results are.
+"""Public programs with small inputs, most of Debian: how each is prepared, and what its results are.
 
-`tests/applications` records, replays and generates them; the study *debian* of the benchmarks measures them.
+`tests/applications` records, replays and generates APPLICATIONS. The study *debian* of the benchmarks
+measures them and IRREGULAR.
 """
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 from collections.abc import Callable, Sequence
@@ -23,6 +25,8 @@ MPICC = "mpicc.openmpi"
 """Compiler of drivers: the packages are those of Debian's Open MPI."""
 
 XDLU = "/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests/xdlu"
+LU_INPUT = "/usr/share/scalapack/LU.dat"
+ABYSS = "/usr/lib/abyss/ABYSS-P"
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Application:
     """A program with its input.
 
     Attributes:
-        package: Debian's name for it.
+        package: Debian's names for it, or the address of its sources.
         needs: programs and files that must be there.
         command: of a run in the prepared folder, `@SIZE@` is the size.
         nprocs: ranks to run on.
@@ -57,6 +61,11 @@ class Application:
     def argv(self, size: int) -> list[str]:
         """Return the command of a run of this size."""
         return [word.replace("@SIZE@", str(size)) for word in self.command]
+
+    @property
+    def hint(self) -> str:
+        """How to install it."""
+        return f"build {self.package}" if "://" in self.package else f"apt install {self.package}"
 
     @property
     def missing(self) -> list[str]:
@@ -139,6 +148,35 @@ def _verdicts(output: str, _: Path) -> list[str]:
     ]
 
 
+def _copy_lu(folder: Path, _: int) -> None:
+    shutil.copy(LU_INPUT, folder / "LU.dat")
+
+
+def _reads(folder: Path, bases: int) -> None:
+    """Write pairs of reads of 50 bases from a random genome, each base about 20 times."""
+    draw = random.Random(1)
+    genome = "".join(draw.choices("ACGT", k=bases))
+    complements = str.maketrans("ACGT", "TGCA")
+    with (folder / "forward.fa").open("w") as forward, (folder / "backward.fa").open("w") as backward:
+        for i in range(bases // 5):
+            start = draw.randrange(bases - 300)
+            piece = genome[start : start + 300]
+            forward.write(f">{i}/1\n{piece[:50]}\n")
+            backward.write(f">{i}/2\n{piece[::-1].translate(complements)[:50]}\n")
+
+
+def _contigs(path: str, _: str, folder: Path) -> list[str]:
+    """Return the lengths of assembled pieces: their order and direction depend on the ranks' timing."""
+    texts = (folder / path).read_text().split(">")[1:]
+    return sorted(str(len("".join(text.splitlines()[1:]))) for text in texts)
+
+
+def _searches(output: str, _: Path) -> list[str]:
+    """Graph500: sizes, and the numbers of edges that the searches traversed; no times."""
+    wanted = re.compile(r"^(SCALE|edgefactor|NBFS|num_mpi_processes|.*nedge):")
+    return [line.strip() for line in output.splitlines() if wanted.search(line)]
+
+
 RANKS = (4, 8, 16)
 APPLICATIONS = (
     Application(
@@ -193,3 +231,30 @@ APPLICATIONS = (
         partial(_compile, "fftw.c", ("-lfftw3_mpi", "-lfftw3")), _result_lines,
     ),
 )  # fmt: skip
+
+IRREGULAR = (
+    Application(
+        "scalapack, xdlu with all its problems", "scalapack-mpi-test", (XDLU, LU_INPUT), (XDLU,),
+        (4,), (57,), "largest order", _copy_lu, _verdicts,
+    ),
+    Application(
+        "graph500, breadth-first search", "https://github.com/graph500/graph500",
+        ("graph500_reference_bfs",), ("graph500_reference_bfs", "@SIZE@"),
+        (4,), (12,), "scale", lambda folder, size: None, _searches,
+    ),
+    Application(
+        "lammps, Monte Carlo", "lammps", ("lmp",), ("lmp", "-in", "gcmc.in", "-log", "none"),
+        (4,), (200,), "steps", partial(_fill_size, "gcmc.in"), _thermodynamics,
+    ),
+    Application(
+        "abyss, assembly", "abyss", (ABYSS,),
+        (ABYSS, "-k", "25", "-o", "contigs.fa", "forward.fa", "backward.fa"),
+        (4,), (2000,), "bases", _reads, partial(_contigs, "contigs.fa"),
+    ),
+    Application(
+        "ray, assembly", "ray", ("Ray",),
+        ("Ray", "-k", "21", "-p", "forward.fa", "backward.fa", "-o", "assembled"),
+        (4,), (500,), "bases", _reads, partial(_contigs, "assembled/Contigs.fasta"),
+    ),
+)  # fmt: skip
+"""Programs whose calls follow data: a matrix with pivots, a graph, trials of particles, overlaps of reads."""
