@@ -78,6 +78,13 @@ def _own_s() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
+def priority() -> str:
+    """Describe the priority of this process, which those that it starts inherit."""
+    kinds = {os.SCHED_OTHER: "normal", os.SCHED_FIFO: "FIFO", os.SCHED_RR: "round-robin"}
+    policy = os.sched_getscheduler(0)
+    return f"scheduling policy {kinds.get(policy, policy)}, nice {os.getpriority(os.PRIO_PROCESS, 0)}"
+
+
 def children_cpu_s() -> float:
     """Return the CPU seconds of all processes that this one has started and that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +30,7 @@ HELP = {
     "orders": "of matrices",
     "factors": "elements of a block that stands for one of the matrix, per dimension",
     "trials": "of what is drawn",
-    "xhpl": "HPL for Debian's Open MPI and BLAS, instead of hpcc",
+    "xhpl": "file of HPL for Debian's Open MPI and BLAS, instead of hpcc",
     "start": "words before the program on each rank, such as a script that gives it priority",
     "mpi": "one of: " + ", ".join(installed()),
     "traces": "folder of recorded traces, which are stored there and reused",
@@ -125,7 +126,7 @@ def _argument(name: str, default: Any) -> dict[str, Any]:
     if default is Path:
         return {**words, "type": Path, "default": None}
     if isinstance(default, list):
-        empty = str if name in ("only", "to", "inputs", "mpi", "programs", "start") else int
+        empty = str if name in ("only", "to", "inputs", "mpi", "programs") else int
         return {**words, "nargs": "+", "type": type(default[0]) if default else empty}
     return {**words, "type": str if default is None else type(default)}
 
@@ -135,6 +136,16 @@ def find_mpi(name: str = "openmpi", python: bool = True) -> Mpi:
     mpi = installed().get(name) or (installed().get("mpich") if name == "openmpi" else None)
     if mpi is None or (python and mpi.python is None):
         raise SkippedError(f"no {name} with mpi4py here, only {', '.join(installed()) or 'nothing'}")
+    return mpi
+
+
+def find_debian_mpi(program: str) -> Mpi:
+    """Debian's Open MPI, for this program. Raises SkippedError if one of both is not here."""
+    mpi = installed().get("debian-openmpi")
+    if mpi is None:
+        raise SkippedError("needs Debian's openmpi-bin and libopenmpi-dev")
+    if shutil.which(program) is None:
+        raise SkippedError(f"no program {program}")
     return mpi
 
 

@@ -98,9 +98,9 @@ def _factor_rows(args: argparse.Namespace) -> Iterator[Row]:
     """Simulate combinations; a row per parameter with its share of the variance (ANOVA of main effects)."""
     levels = list(PARAMETER_LEVELS.values())
     numbers = [
-        chosen
-        for chosen in product(*(range(len(values)) for values in levels))
-        if args.all or sum(chosen) % 2 == 0
+        combination
+        for combination in product(*(range(len(values)) for values in levels))
+        if args.all or sum(combination) % 2 == 0
     ]
     rates = np.array([_rate_of([values[i] for values, i in zip(levels, c, strict=True)]) for c in numbers])
     table, total = np.array(numbers), float(((rates - rates.mean()) ** 2).sum())
@@ -114,13 +114,13 @@ def _factor_rows(args: argparse.Namespace) -> Iterator[Row]:
             f"{100 * squares / total:.1f}", values[best], f"{means[best]:.3f}", values[worst],
         )  # fmt: skip
     best = int(np.argmax(rates))
-    combination = ", ".join(values[i] for values, i in zip(levels, numbers[best], strict=True))
+    best_levels = ", ".join(values[i] for values, i in zip(levels, numbers[best], strict=True))
     spread = f"{100 * (rates.max() / rates.min() - 1):.1f}"
-    yield "all", str(len(rates)), spread, "100.0", combination, f"{rates.max():.3f}", "-"
+    yield "all", str(len(rates)), spread, "100.0", best_levels, f"{rates.max():.3f}", "-"
 
 
-def _rate_of(chosen: Sequence[str]) -> float:
-    block, depth, bcast, swap = chosen
+def _rate_of(combination: Sequence[str]) -> float:
+    block, depth, bcast, swap = combination
     trace = _record(GRID, ORDER, int(block), ["--depth", depth, "--bcast", bcast, "--swap", swap])
     time_ns = _simulator(trace, FACTOR).run(_platform(FACTOR), SimulateOptions()).time_ns
     return _rate(ORDER * FACTOR, time_ns)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.running import Pacing, arguments, cases, compile_c, recorded
-from benchmarks.study import SkippedError, Study, choose, find_mpi
+from benchmarks.study import Study, choose, find_debian_mpi, find_mpi
 from benchmarks.table import ResultTable, Row, compared, errors_in, verdict
 from scalatrace import Trace, load
 from scalatrace.errors import ScalatraceError
@@ -30,7 +29,7 @@ from scalatrace.predict.platform import Platform, PlatformCheck, read_platform
 from scalatrace.predict.platform.accuracy import accuracy_of
 from scalatrace.report.costs.efficiency import efficiency
 from support.applications import hpcc_input
-from support.mpis import Mpi, installed
+from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import record
 from support.workloads import WORKLOADS, Workload
@@ -172,9 +171,7 @@ def _hpcc_rows(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterat
 
 
 def _hpcc_tables(args: argparse.Namespace) -> Iterator[ResultTable]:
-    mpi, load_before = installed().get("debian-openmpi"), os.getloadavg()[0]
-    if mpi is None or shutil.which("hpcc") is None:
-        raise SkippedError("needs Debian's openmpi-bin, libopenmpi-dev and hpcc")
+    mpi, load_before = find_debian_mpi("hpcc"), os.getloadavg()[0]
 
     def verdicts(rows: Sequence[Row]) -> list[str]:
         means = {

@@ -13,6 +13,7 @@ same with times of this machine. The slower core multiplies more often.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.running import ONE_THREAD, PROGRAMS
+from benchmarks.running import ONE_THREAD, PROGRAMS, priority
 from benchmarks.study import SkippedError, Study, one_table
 from benchmarks.table import ResultTable, Row, verdict
 from scalatrace.arrays import Floats
@@ -56,7 +57,7 @@ class RegressionCase:
     @property
     def is_large(self) -> bool:
         """Whether the slowdown stands out of the noise."""
-        return self.slowdown * self.nnew**0.5 >= MIN_DEVIATIONS * self.noise
+        return self.slowdown * math.sqrt(self.nnew) >= MIN_DEVIATIONS * self.noise
 
     @property
     def name(self) -> str:
@@ -173,9 +174,13 @@ HERE_COLUMNS = (
 
 
 class Multipliers:
-    """Processes that multiply matrices at the same time, each on its core."""
+    """Processes that multiply matrices at the same time, each on its core.
 
-    def __init__(self, count: int) -> None:
+    Args:
+        cores: numbers of the system.
+    """
+
+    def __init__(self, cores: Sequence[int], count: int) -> None:
         program = [sys.executable, str(PROGRAMS / "multiply.py")]
         self._count = count
         self._processes = [
@@ -183,15 +188,14 @@ class Multipliers:
                 [*program, str(core)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                 env={**os.environ, **ONE_THREAD},
             )
-            for core in range(CORES)
+            for core in cores
         ]  # fmt: skip
         self._monitor = HostMonitor([process.pid for process in self._processes])
-        self.measure(0.0)  # the first run starts slowly
 
     def measure(self, slowdown: float) -> list[float]:
         """Return ns of a multiplication on each core; the last one does more."""
         for core, process in enumerate(self._processes):
-            extra = round(self._count * slowdown) if core == CORES - 1 else 0
+            extra = round(self._count * slowdown) if core == len(self._processes) - 1 else 0
             assert process.stdin is not None
             print(self._count, extra, file=process.stdin, flush=True)
         return [float(process.stdout.readline()) for process in self._processes if process.stdout]
@@ -209,10 +213,12 @@ class Multipliers:
 
 
 def _here_rows(args: argparse.Namespace) -> Iterator[Row]:
-    if (os.cpu_count() or 1) < CORES:
+    cores = sorted(os.sched_getaffinity(0))[:CORES]
+    if len(cores) < CORES:
         raise SkippedError(f"needs {CORES} cores")
-    multipliers = Multipliers(args.count)
+    multipliers = Multipliers(cores, args.count)
     try:
+        multipliers.measure(0.0)  # the first run starts slowly
         history, others = multipliers.campaign(0.0, args.history)
         yield _here_row("-", history, history, "-", "-", others)
         for slowdown in args.slowdowns:
@@ -222,6 +228,16 @@ def _here_rows(args: argparse.Namespace) -> Iterator[Row]:
             yield _here_row(str(slowdown), history, new, result, "yes" if other_first else "no", others)
     finally:
         multipliers.close()
+
+
+def _here_tables(args: argparse.Namespace) -> Iterator[ResultTable]:
+    notes = (
+        "",
+        "Measured. Noise: standard deviation of the runs. Confidence of 95 % in all tests.",
+        f"One trial of each slowdown, in this order, after the history; {priority()}.",
+    )
+    title = "Runs until a slower core of this machine is found"
+    yield ResultTable("regress_here", title, HERE_COLUMNS, _here_rows(args), 0, notes)
 
 
 def _here_row(slowdown: str, history: Floats, values: Floats, found: str, other: str, cores: float) -> Row:
@@ -236,17 +252,7 @@ STUDIES = (
         "regress-here",
         "runs on this machine until `regress` reports a core that multiplies more often",
         "docs/evaluation.md",
-        one_table(
-            "regress_here",
-            "Runs until a slower core of this machine is found",
-            HERE_COLUMNS,
-            _here_rows,
-            0,
-            (
-                "",
-                "Measured. Noise: standard deviation of the runs. Confidence of 95 % in all tests.",
-            ),
-        ),
+        _here_tables,
         {"history": 30, "slowdowns": [0, 3, 6, 12, 25], "count": 200},
         {"history": 8, "slowdowns": [0, 25], "count": 20},
     ),
