@@ -246,7 +246,7 @@ def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
         "",
         f"Each rank has a core; grid of 1 x {RANKS}, blocks of {BLOCK}, {args.repeat} runs of each order. "
         f"Kernels were measured at the orders {', '.join(map(str, args.fit))}.",
-        f"{priority().capitalize()}" + (f"; each rank by `{args.start}`." if args.start else "."),
+        f"Ranks have {priority()}" + (f", and start by `{args.start}`." if args.start else "."),
     )
     yield ResultTable("hpl_real", "HPL, predicted and measured", COLUMNS, rows(), 0, notes, judge)
     columns = ("model of dgemm", *(f"error at {order}" for order in args.orders), "mean", "worst")
