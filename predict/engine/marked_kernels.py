@@ -157,7 +157,9 @@ def _moment_of(model: KernelModel, number: int, params: dict[str, Any]) -> Any:
         return 0
     polynomial = model.mean_ns if number == _MEAN else model.deviation_ns
     try:
-        moments = np.rint(np.maximum(0.0, polynomial.at(params)) * PS)
+        work = model.mean_ns.without_constant.at(params) if model.mean_ns.without_constant.coefficients else 1
+        # Programs that poll call kernels with a size of 0: the constant is not measured there.
+        moments = np.rint(np.where(work, np.maximum(0.0, polynomial.at(params)), 0.0) * PS)
     except UsageError as error:
         raise UsageError(f"kernel {model.name}: {error}") from None
     picoseconds(float(np.max(moments, initial=0.0)), f"a time of kernel {model.name}")

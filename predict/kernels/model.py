@@ -69,6 +69,11 @@ class Polynomial:
 
     coefficients: Mapping[str, float]
 
+    @property
+    def without_constant(self) -> Polynomial:
+        """The terms that depend on parameters: 0 for a call with nothing to do."""
+        return Polynomial({term: a for term, a in self.coefficients.items() if term != CONSTANT})
+
     def at(self, params: Mapping[str, Any]) -> Any:
         """Return the value, an array if parameters are. Raises UsageError when a parameter is missing."""
         try:

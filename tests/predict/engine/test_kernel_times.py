@@ -45,7 +45,7 @@ def dgemm(noise: str = "N-0", host: str = "", scale: float = 1.0, deviation: flo
 
 
 def expected_ns(m: int, n: int, k: int) -> float:
-    return PER_UNIT_NS * m * n * k + CONSTANT_NS
+    return PER_UNIT_NS * m * n * k + CONSTANT_NS if m * n * k else 0  # nothing to do takes no time
 
 
 def times(*models: KernelModel) -> KernelTimes:
@@ -186,6 +186,13 @@ def test_notes_name_kernels_without_model_or_mark() -> None:
         "kernel dtrsm": "has no model: takes its recorded times",
         "kernel copy": "has a model, but the trace does not mark it",
     }
+
+
+def test_a_call_without_work_takes_no_time() -> None:
+    b = Builder(1)
+    trace = finished(b, *marked(b, size0=10, size1=20, size2=0), *marked(b, size0=1, size1=1, size2=1))
+    model = replace(dgemm(), mean_ns=Polynomial({"m*n*k": 2.0, "1": 5000.0}))
+    assert simulate(trace, Platform(), kernels=times(model)).time_ns == 5002
 
 
 def test_notes_name_sizes_beyond_the_measured_ones() -> None:
