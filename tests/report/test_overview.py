@@ -11,8 +11,10 @@ from scalatrace.report.costs.computation import computation_place
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
+from scalatrace.report.page.overview.advice import Advice
 from scalatrace.report.page.overview.computing import computing_of
-from scalatrace.report.page.overview.waits import WaitRow
+from scalatrace.report.page.overview.verdict import verdict_of
+from scalatrace.report.page.overview.waits import TimeBasis, WaitRow
 from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
@@ -477,6 +479,21 @@ def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
         "in f() from one Barrier at a.py:7 to the next (9 × 8 µs)."
     )
     assert verdict([0, 0, 0, 0], 30_000) == ""  # MPI takes more time than computation
+
+
+def test_the_verdict_of_a_simulated_run() -> None:
+    computation = Advice("computation", "", "", 0.2, (), where="in run() between a.c:3 (f) and line 5 (g)")
+    load = Advice("load", "Load imbalance", "", 0.1, ())
+    waits = (WaitRow(7, "Allreduce", "a.c:9:sum < a.c:5:g", "0-7", 8, "", 8, 55.0, 60.0, 0.055),)
+    basis = TimeBasis(True, 8000.0, 8)
+    text = (
+        "The longest computation takes 20 % of the predicted run time, in run() between a.c:3 (f) and line 5 "
+        "(g). Most waiting is in Allreduce a.c:9:sum, 5.5 %."
+    )
+    even = verdict_of(None, None, [computation], basis, waits, shared_cores=True)
+    assert even == f"No rank stands out. {text}"
+    assert verdict_of(None, None, [load, computation], basis, waits, shared_cores=True) == text
+    assert verdict_of(None, None, [load], basis, waits, shared_cores=True) == ""
 
 
 def test_waiting_is_explained_by_the_entry_with_its_cause() -> None:

@@ -233,6 +233,17 @@ def test_rings_of_any_size(nprocs: int) -> None:
     assert pattern.kind == "ring"
 
 
+def test_half_of_the_bytes_are_in_messages_of_a_size() -> None:
+    b, around = Builder(4), To(Encoding.MODULO, Vec(1))
+    calls = [
+        b.event("Isend", count=count, datatype=DOUBLE, dest=around, tag=1, comm=Comm(), request=i)
+        for i, count in enumerate((1, 10, 100, 200))
+    ]
+    pattern = pattern_of(b.of(b.loop(4, *calls)))
+    assert pattern is not None
+    assert pattern.typical_nbytes == 1600
+
+
 def test_halo_of_a_million_ranks() -> None:
     pattern = pattern_of(million_stencil())
     assert pattern is not None

@@ -158,7 +158,7 @@ def gather(
     headline_messages = small if small is not None and small.share >= MIN_RESULT else None
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
     shared_cores = bool(summary.shared_cores)
-    verdict = verdict_of(causes, headline_messages, advice, basis, shared_cores=shared_cores)
+    verdict = verdict_of(causes, headline_messages, advice, basis, waits, shared_cores=shared_cores)
     # A simulated run without time for messages does not have this problem.
     tells_simulated = causes is not None and not (headline_messages is not None and shared_cores)
     result = (

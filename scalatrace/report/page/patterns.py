@@ -14,9 +14,11 @@ few bytes beside another one are ignored, such as that of a library's own collec
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from fractions import Fraction
 from math import isqrt
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.page.grid import hub_of, pairs
+from scalatrace.report.scaling.runs import size_of_most_bytes
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model import nodes
@@ -72,6 +75,7 @@ class LoopPattern:
         messages, nbytes: per execution of the whole program.
         collectives: collective operations in the loop.
         collective_nbytes: bytes that they send, likewise.
+        typical_nbytes: half of the bytes are in messages that are no smaller; 0: there are no messages.
         nested: the calls are those of the loops in it, since none directly in it moves anything.
         vectors: different distances from senders to receivers in the grid, the last one between ranks in a
             row; (): there are more than MAX_NEIGHBOURS, or no messages between ranks.
@@ -85,6 +89,7 @@ class LoopPattern:
     nbytes: int
     collectives: tuple[str, ...]
     collective_nbytes: int = 0
+    typical_nbytes: float = 0.0
     nested: bool = False
     vectors: tuple[tuple[int, ...], ...] = ()
     sides: tuple[int, ...] = ()
@@ -141,7 +146,9 @@ def _pattern(
         vectors = _drawn_vectors(senders, receivers, grid)
         if ignored := total - round(sum(flow.npairs * flow.count for flow in messages)):
             detail += f"; without {number(ignored)} messages on other communicators"
-        return LoopPattern(kind, detail, dims, *amounts, vectors=vectors, sides=grid.dims)
+        return LoopPattern(
+            kind, detail, dims, *amounts, _typical_nbytes(messages), vectors=vectors, sides=grid.dims
+        )
     if not by_collective:
         return None
     most = max(by_collective, key=lambda op: ("lltoall" in op if not amounts[3] else 0, by_collective[op]))
@@ -149,6 +156,13 @@ def _pattern(
         return LoopPattern("transpose", "every rank with every other of its communicator", 0, *amounts)
     detail = "mostly collectives" if total else "collectives only"
     return LoopPattern("tree", detail, 0, *amounts)
+
+
+def _typical_nbytes(messages: Sequence[Messages]) -> float:
+    sizes = defaultdict[float, Fraction](Fraction)
+    for flow in messages:
+        sizes[flow.nbytes] += flow.npairs * flow.count * flow.nbytes
+    return size_of_most_bytes(sizes) or 0.0
 
 
 def _on_main_communicators(

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice, pairwise
 from math import log
 
@@ -36,7 +37,7 @@ from scalatrace.trace.values.vec import PROC_NULL
 __all__ = [
     "GRADES", "ScalingKind", "ScalingRun", "check_sizes", "do_same_steps",
     "efficiency_rows", "grade", "kind_of_scaling",
-    "scaling_run",
+    "scaling_run", "size_of_most_bytes",
 ]  # fmt: skip
 
 MAX_SIZES = 1024
@@ -151,7 +152,7 @@ def _counts(trace: Trace) -> dict[str, float | None]:
     except (LimitError, UsageError):
         return {}
     means: dict[str, float | None] = {name: total / len(trace.ranks) for name, total in sums.items()}
-    return {**means, "typical_bytes": _size_of_most_bytes(bytes_by_size)}
+    return {**means, "typical_bytes": size_of_most_bytes(bytes_by_size)}
 
 
 def _bytes_by_size(trace: Trace, part: RankTraffic) -> list[tuple[float, int]]:
@@ -181,12 +182,12 @@ def _count_without_receiver(trace: Trace, part: RankTraffic) -> int:
     return 0
 
 
-def _size_of_most_bytes(bytes_by_size: Mapping[float, int]) -> float | None:
+def size_of_most_bytes(bytes_by_size: Mapping[float, int | Fraction]) -> float | None:
     """Return the size for which half of all bytes are in messages that are no smaller; None: no bytes."""
-    half, above = sum(bytes_by_size.values()) / 2, 0
+    total, above = sum(bytes_by_size.values()), Fraction()
     for size in sorted(bytes_by_size, reverse=True):
         above += bytes_by_size[size]
-        if above >= half and size:
+        if 2 * above >= total and size:
             return size
     return None
 

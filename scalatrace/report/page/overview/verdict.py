@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from scalatrace.report.page.overview.advice import Advice
 from scalatrace.report.page.overview.causes import MIN_WAITING, WaitCauses
 from scalatrace.report.page.overview.small_messages import SmallMessages
-from scalatrace.report.page.overview.waits import TimeBasis
-from scalatrace.report.style import coarse_percent
+from scalatrace.report.page.overview.waits import TimeBasis, WaitRow
+from scalatrace.report.style import coarse_percent, short_site
 
 __all__ = ["verdict_of"]
 
@@ -18,6 +18,7 @@ def verdict_of(
     small: SmallMessages | None,
     advice: Sequence[Advice],
     basis: TimeBasis,
+    waits: Sequence[WaitRow] = (),
     *,
     shared_cores: bool,
 ) -> str:
@@ -26,17 +27,18 @@ def verdict_of(
     Args:
         small: small messages that are the result; None: they are not.
         advice: all entries.
+        waits: calls at which ranks wait, those with most waiting first.
         shared_cores: whether ranks of the recorded run shared cores.
     """
     if small is not None:
         return small.sentence
-    if causes is None:
-        return ""
-    if causes.why:
+    if causes is not None and causes.why:
         return f"In the recorded run: {causes.why}" if basis.simulated and causes.starts else causes.why
     computation = next((entry for entry in advice if entry.kind == "computation"), None)
-    parts = causes.parts
-    if computation is None or parts is None or basis.simulated:
+    if computation is not None and basis.simulated:
+        return _predicted(computation, waits, any(entry.kind == "load" for entry in advice))
+    parts = None if causes is None else causes.parts
+    if computation is None or parts is None:
         return ""
     if parts.waiting >= MIN_WAITING or (parts.transfer or 0) >= parts.computing:
         return ""
@@ -44,3 +46,15 @@ def verdict_of(
         f"Nothing in MPI stands out{' except waiting for shared cores' if shared_cores else ''}. The longest "
         f"computation takes {coarse_percent(computation.share)} of the run time, {computation.where}."
     )
+
+
+def _predicted(computation: Advice, waits: Sequence[WaitRow], is_uneven: bool) -> str:
+    text = (
+        f"The longest computation takes {coarse_percent(computation.share)} of the predicted run time, "
+        f"{computation.where}."
+    )
+    if waits:
+        most = waits[0]
+        site = short_site(most.site.partition(" < ")[0])
+        text += f" Most waiting is in {most.op} {site}, {coarse_percent(most.share)}."
+    return text if is_uneven else f"No rank stands out. {text}"
