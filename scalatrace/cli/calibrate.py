@@ -65,18 +65,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--cluster",
         type=Path,
         metavar="TOML",
-        help="write the model of unequal nodes; needs two hosts or more",
+        help="write the model of unequal nodes (two hosts or more)",
     )
     parser.add_argument(
         "--monitor",
         action="store_true",
-        help="read frequency, temperature, power and the load of other programs during the measurements",
+        help="read frequency, temperature, power, other load",
     )
     parser.add_argument(
         "--table",
         type=Path,
         metavar="CSV",
-        help="write durations of messages and kernels, a line for each archive, for `regress --table`",
+        help="write the durations of each archive for `regress`",
     )
     parser.add_argument("--name", default="calibrated", help="of the platform")
     add_seed(parser, "sizes and order")
