@@ -466,8 +466,9 @@ def test_a_rank_that_only_hands_out_work_is_no_imbalance(loads: list[int], title
     assert entry.title == title
 
 
-def verdict(loads: list[int], inside_ns: int) -> str:
+def verdict(loads: list[int], inside_ns: int, ncores: int = 4) -> str:
     trace = late(loads, inside_ns)
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": str(ncores)}
     return gather(trace, "late", options=with_ideal_run(PageOptions(), trace)).verdict
 
 
@@ -479,6 +480,7 @@ def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
         "in f() from one Barrier at a.py:7 to the next (9 × 8 µs)."
     )
     assert verdict([0, 0, 0, 0], 30_000) == ""  # MPI takes more time than computation
+    assert verdict([0, 0, 0, 0], 300_000, 2) == "Nothing in MPI stands out except waiting for shared cores."
 
 
 def test_the_verdict_of_a_simulated_run() -> None:

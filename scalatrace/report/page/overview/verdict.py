@@ -35,17 +35,19 @@ def verdict_of(
     if causes is not None and causes.why:
         return f"In the recorded run: {causes.why}" if basis.simulated and causes.starts else causes.why
     computation = next((entry for entry in advice if entry.kind == "computation"), None)
-    if computation is not None and basis.simulated:
-        return _predicted(computation, waits, any(entry.kind == "load" for entry in advice))
+    if basis.simulated:
+        is_uneven = any(entry.kind == "load" for entry in advice)
+        return "" if computation is None else _predicted(computation, waits, is_uneven)
     parts = None if causes is None else causes.parts
-    if computation is None or parts is None:
+    if parts is None or (computation is None and not shared_cores):
         return ""
     if parts.waiting >= MIN_WAITING or (parts.transfer or 0) >= parts.computing:
         return ""
-    return (
-        f"Nothing in MPI stands out{' except waiting for shared cores' if shared_cores else ''}. The longest "
-        f"computation takes {coarse_percent(computation.share)} of the run time, {computation.where}."
-    )
+    text = f"Nothing in MPI stands out{' except waiting for shared cores' if shared_cores else ''}."
+    if computation is None:
+        return text
+    share = coarse_percent(computation.share)
+    return f"{text} The longest computation takes {share} of the run time, {computation.where}."
 
 
 def _predicted(computation: Advice, waits: Sequence[WaitRow], is_uneven: bool) -> str:
