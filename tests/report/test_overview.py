@@ -486,11 +486,15 @@ def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
 def test_the_verdict_of_a_simulated_run() -> None:
     computation = Advice("computation", "", "", 0.2, (), where="in run() between a.c:3 (f) and line 5 (g)")
     load = Advice("load", "Load imbalance", "", 0.1, ())
-    waits = (WaitRow(7, "Allreduce", "a.c:9:sum < a.c:5:g", "0-7", 8, "", 8, 55.0, 60.0, 0.055),)
+    waits = (
+        WaitRow(9, "Wait", "a.c:4:f", "0-7", 8, "", 8, 32.0, 60.0, 0.04),
+        WaitRow(7, "Allreduce", "a.c:9:sum < a.c:5:g", "0-7", 8, "", 8, 24.0, 60.0, 0.03),
+        WaitRow(8, "Allreduce", "a.c:9:sum < a.c:6:g", "0-7", 8, "", 8, 20.0, 60.0, 0.025),
+    )
     basis = TimeBasis(True, 8000.0, 8)
     text = (
         "The longest computation takes 20 % of the predicted run time, in run() between a.c:3 (f) and line 5 "
-        "(g). Most waiting is in Allreduce a.c:9:sum, 5.5 %."
+        "(g). Most waiting is in Allreduce a.c:9, 5.5 %."
     )
     even = verdict_of(None, None, [computation], basis, waits, shared_cores=True)
     assert even == f"No rank stands out. {text}"

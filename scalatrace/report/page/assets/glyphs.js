@@ -128,7 +128,7 @@ function patternCards(place, trace, goto) {
   if (!found.length) place.append(h("p", {}, "No loop sends messages or calls collectives."));
   place.append(h("div", { class: "cards" }, found.slice(0, 24).map((node) => {
     const pattern = node.pattern;
-    const facts = pattern.messages ? `${number(pattern.messages)} messages, ${bytes(pattern.nbytes)}${pattern.typical_nbytes ? `, half in messages of ${bytes(pattern.typical_nbytes)} or more` : ""}` : "";
+    const facts = pattern.messages ? `${number(pattern.messages)} messages, ${bytes(pattern.nbytes)}${pattern.typical_nbytes ? `, half of the bytes in messages of ${bytes(pattern.typical_nbytes)} or more` : ""}` : "";
     const collectives = `collectives: ${pattern.collectives.join(", ")}${pattern.collective_nbytes ? `, ${bytes(pattern.collective_nbytes)} sent` : ""}`;
     const time = trace.tree.timed ? `${duration(own(node))}, ${percent(own(node), whole)} of all time` : "";
     return h("div", { class: "card", "data-kind": pattern.kind }, h("div", { class: "about" }, glyph(pattern, 92), h("div", {},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from scalatrace.report.page.overview.advice import Advice
@@ -9,6 +10,7 @@ from scalatrace.report.page.overview.causes import MIN_WAITING, WaitCauses
 from scalatrace.report.page.overview.small_messages import SmallMessages
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow
 from scalatrace.report.style import coarse_percent, short_site
+from scalatrace.trace.model.callsite import split_frame
 
 __all__ = ["verdict_of"]
 
@@ -55,8 +57,12 @@ def _predicted(computation: Advice, waits: Sequence[WaitRow], is_uneven: bool) -
         f"The longest computation takes {coarse_percent(computation.share)} of the predicted run time, "
         f"{computation.where}."
     )
-    if waits:
-        most = waits[0]
-        site = short_site(most.site.partition(" < ")[0])
-        text += f" Most waiting is in {most.op} {site}, {coarse_percent(most.share)}."
+    shares = defaultdict[tuple[str, str], float](float)
+    for row in waits:  # a call site has a row for each of its callers
+        shares[row.op, row.site.partition(" < ")[0]] += row.share
+    if shares:
+        (op, site), share = max(shares.items(), key=lambda each: each[1])
+        parts = split_frame(site)
+        where = f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_site(site)
+        text += f" Most waiting is in {op} {where}, {coarse_percent(share)}."
     return text if is_uneven else f"No rank stands out. {text}"
