@@ -157,7 +157,8 @@ def _moment_of(model: KernelModel, number: int, params: dict[str, Any]) -> Any:
         return 0
     polynomial = model.mean_ns if number == _MEAN else model.deviation_ns
     try:
-        work = model.mean_ns.without_constant.at(params) if model.mean_ns.without_constant.coefficients else 1
+        growing = model.mean_ns.without_constant
+        work = growing.at(params) if growing.coefficients else 1
         # Programs that poll call kernels with a size of 0: the constant is not measured there.
         moments = np.rint(np.where(work, np.maximum(0.0, polynomial.at(params)), 0.0) * PS)
     except UsageError as error:
