@@ -367,6 +367,22 @@ def test_computation_from_one_call_to_the_same_call() -> None:
     }
 
 
+def test_the_main_loop_and_the_loops_in_it() -> None:
+    b = Builder(4)
+    barrier = b.event("Barrier", at=("/a/x.c:9:step",), comm=Comm())
+    inner = b.loop(
+        3, *(b.event("Barrier", at=(f"/a/x.c:{line}:step",), comm=Comm()) for line in range(9, 13))
+    )
+    trace = timed(b.of(barrier, b.loop(5, inner, barrier), b.loop(2, barrier)))
+    main_loops = gather(trace, "x").main_loops
+    assert main_loops.startswith("5 x.c:9-12:step (")
+    assert ", of the loop in it 15 in all x.c:9-12:step (" in main_loops
+    assert (
+        gather(timed(b.of(barrier, b.loop(2, barrier), b.loop(2, barrier), barrier, barrier)), "x").main_loops
+        == ""
+    )
+
+
 def test_calls_on_one_line_are_no_loop() -> None:
     b = Builder(2)
     at = ("/b/a.py:5:step", "/b/a.py:9:main")

@@ -18,6 +18,7 @@ from scalatrace.report.page.layout import RankLayout, layout_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of, result_sentence
 from scalatrace.report.page.overview.computing import Computing, computing_of
+from scalatrace.report.page.overview.main_loops import main_loops_of
 from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.repeating import repeats_by_source
 from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
@@ -85,6 +86,7 @@ class TraceAggregates:
         verdict: the largest problem in a sentence; "": not known.
         result: run time and its parts in a sentence; "": no time was measured.
         small: small messages that are the result; None: they are not.
+        main_loops: iterations and places of the loops with most of the time; "": none.
         notes: parts that could not be computed, and why.
     """
 
@@ -100,6 +102,7 @@ class TraceAggregates:
     waits: tuple[WaitRow, ...]
     computing: tuple[Computing, ...]
     tree: PageTree
+    main_loops: str
     blocks: Blocks
     grid: RankGrid
     layout: RankLayout
@@ -185,6 +188,7 @@ def gather(
         waits,
         computing[:MAX_COMPUTING],
         tree,
+        main_loops_of(tree),
         blocks,
         rank_grid(trace, grid, layout.text or source),
         layout,

@@ -1,0 +1,46 @@
+"""The loops with most of the time, from the main loop inwards, as a sentence."""
+
+from __future__ import annotations
+
+from scalatrace.report.costs.rows import short_site_text
+from scalatrace.report.page.tree import PageTree, TreeNode
+from scalatrace.report.style import coarse_percent
+
+__all__ = ["main_loops_of"]
+
+MIN_SHARE = 0.5
+"""Part of all time that a loop takes at least."""
+
+AROUND = ("", "of the loop in it ", "of the loop in that ")
+"""What comes before the iterations of a loop, from the main loop inwards."""
+
+
+def main_loops_of(tree: PageTree) -> str:
+    """Return iterations, share of the time and place of the main loop, and of the loops in it; "": none.
+
+    A loop counts if it has at least half of the time of all ranks, in MPI and computing.
+    """
+    whole_ns = _time_ns(tree.root)
+    loops: list[TreeNode] = []
+    inner = _longest_loop(tree.root, whole_ns)
+    while inner is not None and len(loops) < len(AROUND):
+        loops.append(inner)
+        inner = _longest_loop(inner, whole_ns)
+    texts = [_text(loop, _time_ns(loop) / whole_ns) for loop in loops]
+    return ", ".join(around + text for around, text in zip(AROUND, texts, strict=False))
+
+
+def _longest_loop(node: TreeNode, whole_ns: float) -> TreeNode | None:
+    loops = [child for child in node.children if child.repeat and not child.op and child.number > 0]
+    longest = max(loops, key=_time_ns, default=None)
+    return longest if longest is not None and 0 < MIN_SHARE * whole_ns <= _time_ns(longest) else None
+
+
+def _text(loop: TreeNode, share: float) -> str:
+    times = f"{loop.in_all} in all" if loop.in_all else loop.times
+    place = f" {short_site_text(loop.place)}" if loop.place else ""
+    return f"{times}{place} ({coarse_percent(share)} of the time)"
+
+
+def _time_ns(node: TreeNode) -> float:
+    return node.comm_ns + node.compute_ns
