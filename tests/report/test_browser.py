@@ -245,6 +245,31 @@ def test_patterns(view_of: View, tmp_path: Path) -> None:
         clean(view)
 
 
+def test_equal_loops_share_a_card(view_of: View, tmp_path: Path) -> None:
+    b = Builder(4)
+    right, left = (To(Encoding.MODULO, Vec(step)) for step in (1, 3))
+
+    def shift(times: int) -> Sequence:
+        calls = [
+            b.event("Send", at=("/a/x.c:9:shift",), count=1, datatype=DOUBLE, dest=right, tag=1, comm=Comm()),
+            b.event(
+                "Recv", at=("/a/x.c:10:shift",), count=1, datatype=DOUBLE, source=left, tag=1, comm=Comm()
+            ),
+        ]
+        return b.loop(times, *calls)
+
+    trace = timed(b.of(shift(20), b.event("Barrier", at=("/a/x.c:2:main",), comm=Comm()), shift(10)))
+    with view_of(made(tmp_path, trace)) as view:
+        card = view.page.locator(".card", has_text="equal loop")
+        assert card.count() == 1
+        assert (
+            "20 × loop of 2 calls and an equal loop elsewhere, 30 iterations in all of them"
+            in card.inner_text()
+        )
+        assert "120 messages" in card.inner_text()
+        clean(view)
+
+
 def test_drawings_of_patterns_have_the_real_directions(view_of: View, tmp_path: Path) -> None:
     """A chain towards lower ranks, and one towards higher ones; 2 x 2 ranks, each with two neighbours."""
     ends = []

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from scalatrace.report.costs.rows import short_site_text
 from scalatrace.report.scaling.runs import grade
@@ -22,7 +25,7 @@ from scalatrace.report.style import (
 from scalatrace.report.tables import TableColumn
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
-__all__ = ["FILTERS"]
+__all__ = ["FILTERS", "PAGE_FILTERS"]
 
 
 def _or_dash(shown: Callable[[float], str]) -> Callable[[float | None], str]:
@@ -31,6 +34,14 @@ def _or_dash(shown: Callable[[float], str]) -> Callable[[float | None], str]:
 
 def _cell(value: Any, column: TableColumn) -> str:
     return "–" if value is None else str(cell(column, value))
+
+
+BREAKS = re.compile(r"(?<=:)(?=[A-Za-z_~(<])|(?<=/)|(?=\+0x)")
+"""Where a call site may be broken: within a path, before an offset, before a name. As in format.js."""
+
+
+def _breakable(text: str) -> Markup:
+    return Markup("<wbr>").join(escape(part) for part in BREAKS.split(text))
 
 
 def _without_function(frame: str) -> str:
@@ -65,3 +76,8 @@ FILTERS: dict[str, Callable[..., str]] = {
     "line": _without_function,
     "site": short_site_text,
 }
+
+PAGE_FILTERS = FILTERS | {
+    name: lambda text, shown=FILTERS[name]: _breakable(shown(text)) for name in ("line", "site")
+}
+"""As FILTERS, with call sites that a browser may break."""

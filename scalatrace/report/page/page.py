@@ -22,7 +22,7 @@ from markupsafe import Markup
 from scalatrace.escapes import clean
 from scalatrace.report.columns import DIFFERENCES_OF_SITES, STATS_OF_SITES, TIME_DIFFERENCES
 from scalatrace.report.page.comparison import Comparison
-from scalatrace.report.page.filters import FILTERS
+from scalatrace.report.page.filters import PAGE_FILTERS
 from scalatrace.report.page.gather import TraceAggregates
 from scalatrace.report.page.overview.summary import stats_rows
 from scalatrace.report.page.predictions.simulated import predicted_rows
@@ -90,7 +90,7 @@ def rendered(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= FILTERS
+    environment.filters |= PAGE_FILTERS
     environment.tests["numeric"] = lambda column: column.kind not in TEXT_KINDS
     environment.tests["vague"] = lambda interval: is_vague(interval["low_ns"], interval["high_ns"])
     script, style = _inline_files(scripts, "js"), _inline_files(STYLES, "css")

@@ -61,6 +61,7 @@ class TreeNode:
         ranks, nranks: ranks that take part, as text and as a number.
         times: least and most executions in an execution of the loop around it; "": one.
         in_all: least and most iterations of a loop of a rank in the whole run, where those are more; "": not.
+        iterations: of a loop, of each rank in the whole run; 0: ranks differ, or it is a call.
         comm_ns, compute_ns: time in calls and computation before them; simulated where ranks shared cores.
         recorded_ns: recorded time in calls.
         waiting_ns: waiting of a simulated run; None: it was not simulated.
@@ -82,6 +83,7 @@ class TreeNode:
     repeat: str = ""
     times: str = ""
     in_all: str = ""
+    iterations: int = 0
     alone: bool = False
     ends_sends: bool = False
     place: str = ""
@@ -191,12 +193,16 @@ class _PageTreeBuilder:
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
         self._numbers, self._taking_part = node_numbers(trace.nodes), participants(trace)
         self._trips: dict[int, tuple[int, ...]] = {}
-        self._iterations: dict[int, tuple[int, ...]] = {}
+        self._iterations: dict[int, tuple[int, int]] = {}
+        self._entered_again: set[int] = set()
         for node, entered in entries(trace):
             self._trips[id(node)] = trip_counts(node.repeat, entered)
-            if isinstance(node, Sequence) and any(times > 1 for _, times in entered):
-                counts = [times for _, times in runs_after(node.repeat, entered)]
-                self._iterations[id(node)] = (min(counts), max(counts)) if counts else ()
+            if not isinstance(node, Sequence):
+                continue
+            if counts := [times for _, times in runs_after(node.repeat, entered)]:
+                self._iterations[id(node)] = min(counts), max(counts)
+                if any(times > 1 for _, times in entered):
+                    self._entered_again.add(id(node))
         self._sent: dict[int, list[Messages]] = {}
         for flow in messages:
             self._sent.setdefault(id(flow.event), []).append(flow)
@@ -227,7 +233,8 @@ class _PageTreeBuilder:
             self._numbers[id(node)],
             repeat=_cut(repeat_of(node.repeat, taking_part)),
             times=_times(self._trips[id(node)]),
-            in_all=_times(self._iterations[id(node)]) if self._iterations.get(id(node)) else "",
+            in_all=_times(self._iterations[id(node)]) if id(node) in self._entered_again else "",
+            iterations=self._equal_iterations(node),
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
             thread=thread_of(node),
@@ -239,6 +246,10 @@ class _PageTreeBuilder:
             return tree_node, signatures
         self._event(tree_node, node)
         return tree_node, {node.signature}
+
+    def _equal_iterations(self, node: Node) -> int:
+        least, most = self._iterations.get(id(node), (0, 0))
+        return most if least == most else 0
 
     def _event(self, tree_node: TreeNode, event: Event) -> None:
         tree_node.op = self._trace.ops[event.op].name

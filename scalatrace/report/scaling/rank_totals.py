@@ -129,7 +129,8 @@ def describe_prediction(runs: Sequence[ScalingRun], rows: Sequence[RankTotal]) -
     reason = (
         "not known: the runs set no narrow limit" if "run time" in by_name else _explain_missing_law(runs)
     )
-    work = [f"{verb} {_values(by_name[name])}{noun}" for name, verb, noun in WORK if name in known]
+    shown = [row for row in WORK if row[0] in known]
+    work = [f"{verb} {_with_noun(_values(by_name[name]), noun)}" for name, verb, noun in shown]
     if not work:
         return f"Run time on {ranks} ranks is {reason}."
     return f"On {ranks} ranks, a rank would {_listed(work)}. Run time is {reason}."
@@ -146,10 +147,14 @@ def _explain_missing_law(runs: Sequence[ScalingRun]) -> str:
 
 WORK = (
     ("computation", "compute", ""),
-    ("messages sent", "send", " messages"),
-    ("collective calls", "make", " collective calls"),
+    ("messages sent", "send", "message"),
+    ("collective calls", "make", "collective call"),
 )
 """Amounts of the sentence, with verb and noun."""
+
+
+def _with_noun(amount: str, noun: str) -> str:
+    return f"{amount} {noun}{'' if amount == '1' else 's'}" if noun else amount
 
 
 def _select_named(row: RankTotal) -> tuple[PredictedAmount, ...]:

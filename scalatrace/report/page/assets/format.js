@@ -86,6 +86,11 @@ function shortSites(frames) {
   return frames ? frames.split(" < ").map(shortSite).join(" < ") : "";
 }
 
+// The text of a call site, which may be broken within a path, before an offset, and before a name. As in filters.py.
+function breakable(text) {
+  return text.split(/(?<=:)(?=[A-Za-z_~(<])|(?<=\/)|(?=\+0x)/).map((part, i) => i ? [h("wbr"), part] : part);
+}
+
 // Powers of two as they are called: 1024 is 1 KiB.
 function binaryBytes(n) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

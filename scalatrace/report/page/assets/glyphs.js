@@ -109,7 +109,7 @@ function patternCalls(trace, node, goto) {
   if (!moving.length) return "";
   const places = sitesAmong(trace.tree, moving);
   const rows = moving.slice(0, MAX_CARD_CALLS).map((call) => {
-    return h("tr", {}, h("th", { scope: "row" }, call.op), h("td", { class: "site" }, h("button", { type: "button", class: "link", "aria-label": `Show ${call.op} in the program`, onclick: () => goto(call.number) }, places.get(call) || "–")),
+    return h("tr", {}, h("th", { scope: "row" }, call.op), h("td", { class: "site" }, h("button", { type: "button", class: "link", "aria-label": `Show ${call.op} in the program`, onclick: () => goto(call.number) }, breakable(places.get(call) || "–"))),
       h("td", { title: call.ranks }, shortRanks(call)), h("td", { class: "partners" }, call.partners || "the ranks of its communicator"),
       h("td", { class: "n" }, number(call.calls)), h("td", { class: "n" }, sizeText(call)));
   });
@@ -118,24 +118,70 @@ function patternCalls(trace, node, goto) {
     moving.length > MAX_CARD_CALLS ? h("p", { class: "dim" }, `The program lists ${moving.length - MAX_CARD_CALLS} more.`) : "");
 }
 
+const MAX_CARDS = 24;
+const LITTLE_TIME = 0.01; // share of all time below which the card of a loop is folded
+
+// A text that is equal for loops with the same calls in the same inner loops, however often they repeat.
+function structureOf(tree, node) {
+  return node.op ? `${node.op} ${tree.sites[node.site] ? tree.sites[node.site].frames.join(" < ") : ""}` : `[${node.children.map((child) => structureOf(tree, child)).join("; ")}]`;
+}
+
+// Time of the calls whose pattern a loop has.
+function patternTime(node) {
+  return node.pattern.nested ? timeOf(node) : node.children.reduce((sum, child) => sum + (child.op ? timeOf(child) : 0), 0);
+}
+
+// The loops with a pattern, those that are equal but for their iterations together; those with most time first.
+function patternGroups(tree) {
+  const groups = new Map();
+  walkTree(tree.root, (node, above) => {
+    if (!node.pattern) return;
+    const key = node.number ? `${node.pattern.kind}; ${node.pattern.detail}; ${structureOf(tree, node)}` : "program";
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push({ node, isListed: above.some((outer) => outer.pattern && outer.pattern.nested) });
+  });
+  const sum = (loops, amount) => loops.reduce((total, loop) => total + amount(loop.node), 0);
+  return [...groups.values()].map((loops) => {
+    loops.sort((a, b) => patternTime(b.node) - patternTime(a.node));
+    return {
+      ...loops[0], count: loops.length, time: sum(loops, patternTime),
+      messages: sum(loops, (node) => node.pattern.messages), nbytes: sum(loops, (node) => node.pattern.nbytes), collectiveBytes: sum(loops, (node) => node.pattern.collective_nbytes),
+      iterations: loops.every((loop) => loop.node.iterations) ? sum(loops, (node) => node.iterations) : 0,
+    };
+  }).sort((a, b) => b.time - a.time || b.messages - a.messages);
+}
+
+// Iterations and place of the loops of a card.
+function loopText(group, place) {
+  if (!group.node.number) return "calls outside loops";
+  const inner = group.node.pattern.nested ? "  (calls of the loops in it)" : "";
+  const equal = group.count === 1 ? "" : ` and ${group.count === 2 ? "an equal loop" : `${group.count - 1} equal loops`} elsewhere${group.iterations ? `, ${number(group.iterations)} iterations in all of them` : ""}`;
+  return `${titleOf(group.node)}${equal}  ${place}${inner}`;
+}
+
+function patternCard(trace, group, place, goto) {
+  const { node } = group, { pattern } = node;
+  const typical = pattern.typical_nbytes ? `, half of the bytes in messages of ${bytes(pattern.typical_nbytes)} or more` : "";
+  const facts = group.messages ? `${number(group.messages)} messages, ${bytes(group.nbytes)}${typical}` : "";
+  const collectives = `collectives: ${pattern.collectives.join(", ")}${group.collectiveBytes ? `, ${bytes(group.collectiveBytes)} sent` : ""}`;
+  const time = trace.tree.timed ? `${duration(group.time)}, ${percent(group.time, timeOf(trace.tree.root))} of all time` : "";
+  const table = patternCalls(trace, node, goto), calls = group.count > 1 ? "Calls of the first of these loops" : "Calls";
+  return h("div", { class: "card", "data-kind": pattern.kind }, h("div", { class: "about" }, glyph(pattern, 92), h("div", {},
+    h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
+    pattern.collectives.length ? h("div", {}, collectives) : "", h("div", { class: "dim" }, breakable(loopText(group, place))),
+    node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : "")),
+  // Calls that the card of the loop around lists are folded.
+  table && (group.isListed || group.count > 1) ? h("details", { open: !group.isListed }, h("summary", {}, calls), table) : table);
+}
+
 function patternCards(place, trace, goto) {
-  const found = [];
-  walkTree(trace.tree.root, (node) => { if (node.pattern) found.push(node); });
-  const direct = (node) => node.children.reduce((sum, child) => sum + (child.op ? timeOf(child) : 0), 0);
-  const own = (node) => node.pattern.nested ? timeOf(node) : direct(node); // of the calls whose pattern it is
-  found.sort((a, b) => own(b) - own(a) || b.pattern.messages - a.pattern.messages);
-  const whole = timeOf(trace.tree.root), places = sitesAmong(trace.tree, found);
-  if (!found.length) place.append(h("p", {}, "No loop sends messages or calls collectives."));
-  place.append(h("div", { class: "cards" }, found.slice(0, 24).map((node) => {
-    const pattern = node.pattern;
-    const facts = pattern.messages ? `${number(pattern.messages)} messages, ${bytes(pattern.nbytes)}${pattern.typical_nbytes ? `, half of the bytes in messages of ${bytes(pattern.typical_nbytes)} or more` : ""}` : "";
-    const collectives = `collectives: ${pattern.collectives.join(", ")}${pattern.collective_nbytes ? `, ${bytes(pattern.collective_nbytes)} sent` : ""}`;
-    const time = trace.tree.timed ? `${duration(own(node))}, ${percent(own(node), whole)} of all time` : "";
-    return h("div", { class: "card", "data-kind": pattern.kind }, h("div", { class: "about" }, glyph(pattern, 92), h("div", {},
-      h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
-      pattern.collectives.length ? h("div", {}, collectives) : "",
-      h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${places.get(node)}${node.pattern.nested ? "  (calls of the loops in it)" : ""}` : "calls outside loops"),
-      node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : "")), patternCalls(trace, node, goto));
-  })));
-  if (found.length > 24) place.append(h("p", { class: "dim" }, `The program marks ${found.length - 24} more, with less time.`));
+  const groups = patternGroups(trace.tree), shown = groups.slice(0, MAX_CARDS);
+  if (!groups.length) place.append(h("p", {}, "No loop sends messages or calls collectives."));
+  const places = sitesAmong(trace.tree, shown.map((group) => group.node));
+  const cards = (some) => h("div", { class: "cards" }, some.map((group) => patternCard(trace, group, places.get(group.node), goto)));
+  const isShort = (group) => trace.tree.timed && group.time < LITTLE_TIME * timeOf(trace.tree.root);
+  const short = shown.filter(isShort);
+  place.append(cards(shown.filter((group) => !isShort(group))));
+  if (short.length) place.append(h("details", {}, h("summary", {}, `${short.length === 1 ? "A loop" : `${short.length} loops`} with less than ${percent(LITTLE_TIME, 1)} of the time${short.length === 1 ? "" : " each"}`), cards(short)));
+  if (groups.length > MAX_CARDS) place.append(h("p", { class: "dim" }, `The program marks ${groups.length - MAX_CARDS} more, with less time.`));
 }

@@ -11,6 +11,7 @@ function lineChart(options) {
   const ys = [...points.map((one) => one[1]), ...band.flatMap((one) => one.slice(1))];
   const x0 = Math.min(...xs), x1 = Math.max(...xs);
   let y0 = zero ? 0 : Math.min(...ys), y1 = Math.max(...ys);
+  if (zero) y1 = axisTop(y1);
   const room = (y1 - y0 || Math.abs(y1) || 1) * 0.06, ticks = roundTicks(y0, y1);
   const left = Math.max(70, axisRoom([...ticks.map(shownY), nameY]));
   y0 = zero ? 0 : y0 - room;

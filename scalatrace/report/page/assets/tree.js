@@ -118,7 +118,7 @@ class TreeView {
       "aria-label": `${titleOf(node)}, ${duration(timeOf(node))}, ${number(node.calls)} calls`,
     }, name, h("span", {}, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
     h("span", { class: "n" }, number(node.calls)), h("span", { class: "n c-sent" }, bytes(node.sent)),
-    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, this.siteOf(node)));
+    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { class: "c-site", title: where }, breakable(this.siteOf(node))));
     const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
     this.items.set(node, item);
     row.classList.toggle("cheap", this.isCheap(node));

@@ -151,7 +151,7 @@ class Partners:
         shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES]) + around
         if len(distances) > MAX_DISTANCES:
             ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
-            return f"{at_least}{len(distances)} distances between ranks, {ends}"
+            return f"{at_least}{len(distances)} distances between ranks, {ends}{around}"
         if self.complete or (self._is_regular() and not self.cut):
             return f"own rank{some} {shown}"
         return f"own rank {shown}, for example"
