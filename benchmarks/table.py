@@ -9,6 +9,7 @@ from datetime import date
 from os import cpu_count
 from pathlib import Path
 from platform import platform
+from time import perf_counter
 
 from rich.console import Console
 from rich.table import Table
@@ -48,21 +49,26 @@ class ResultTable:
     def measure(self, keep: bool) -> int:
         """Measure, print and, with `keep`, store all rows; return 1 if a required property does not hold."""
         rows = {tuple(row[: self.nkeys]): row for row in self._stored()} if keep and self.nkeys else {}
+        start_s, count = perf_counter(), 0
         for row in printed(self.rows):
+            count += 1
             rows[tuple(row[: self.nkeys]) if self.nkeys else (str(len(rows)),)] = row
             if keep and self.nkeys:
-                self._store(_sorted(rows))
+                self._store(_sorted(rows), count, perf_counter() - start_s)
+        took_s = perf_counter() - start_s
         listed = _sorted(rows) if self.nkeys else list(rows.values())
         show(self.title, self.columns, listed)
         verdicts = self.judge(listed)
         print(*verdicts, sep="\n")
         if keep:
-            self._store(listed)
+            self._store(listed, count, took_s)
         return int(any(line.startswith("NO") for line in verdicts))
 
-    def _store(self, rows: Sequence[Row]) -> None:
-        """Write results/<name>.md, with the date and the machine."""
-        heads = [f"# {self.title}", "", f"{date.today()}, {platform()}, {cpu_count()} cores.", *self.notes]
+    def _store(self, rows: Sequence[Row], count: int, took_s: float) -> None:
+        """Write results/<name>.md, with the date, the machine, and the seconds that `count` rows took."""
+        origin = f"{date.today()}, {platform()}, {cpu_count()} cores."
+        measured = "all rows" if count == len(rows) else f"{count} of {len(rows)} rows"
+        heads = [f"# {self.title}", "", f"{origin} Measuring {measured} took {took_s:.3g} s.", *self.notes]
         below = [f"- {line}" for line in self.judge(rows)]
         lines = [*heads, "", *markdown(self.columns, rows), *(["", *below] if below else [])]
         RESULTS.mkdir(exist_ok=True)
