@@ -73,7 +73,13 @@ def test_waits_are_times_beyond_the_shortest_call(name: str) -> None:
     aggregates = gather(recorded()[name], name)
     nodes = {node.number: node for node in below(aggregates.tree.root)}
     for one in aggregates.waits:
-        assert one.beyond_ns == nodes[one.node].beyond_ns > 0
+        node = nodes[one.node]
+        equal = [
+            each
+            for each in nodes.values()
+            if (each.op, each.site, each.ranks) == (node.op, node.site, node.ranks)
+        ]
+        assert one.beyond_ns == sum(each.beyond_ns for each in equal) > 0
         assert not one.op.startswith(("Test", "Iprobe", "Isend", "Irecv", "Request_", "Cancel"))
     times = [one.beyond_ns for one in aggregates.waits]
     assert times == sorted(times, reverse=True)
@@ -375,8 +381,8 @@ def test_the_main_loop_and_the_loops_in_it() -> None:
     )
     trace = timed(b.of(barrier, b.loop(5, inner, barrier), b.loop(2, barrier)))
     main_loops = gather(trace, "x").main_loops
-    assert main_loops.startswith("5 x.c:9-12:step (")
-    assert ", of the loop in it 15 in all x.c:9-12:step (" in main_loops
+    assert main_loops.startswith("Main loop: 5 iterations, x.c:9-12:step (")
+    assert " Loop in it: 15 iterations in all, x.c:9-12:step (" in main_loops
     assert (
         gather(timed(b.of(barrier, b.loop(2, barrier), b.loop(2, barrier), barrier, barrier)), "x").main_loops
         == ""

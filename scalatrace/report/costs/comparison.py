@@ -171,11 +171,12 @@ class ComparisonReporter:
             text = f"{right} is {coarse_duration(difference_ns)} {slower}"
             text += f" (run time {coarse_duration(run_b)}, that of {left} {coarse_duration(run_a)})"
         if _change(mean_a, mean_b) <= MAX_EQUAL:
-            same = "A mean rank takes the same time: ranks differ more or less than before."
+            same = "On average a rank takes the same time: ranks differ more or less than before."
             return f"{text}. {same}{self._uneven_text()}"
-        if (run_a, run_b) != (mean_a, mean_b):
+        ranks = self._uneven_text()
+        if ranks or (run_a, run_b) != (mean_a, mean_b):
             more = "more" if mean_b > mean_a else "less"
-            text += f". A mean rank takes {coarse_duration(abs(mean_b - mean_a))} {more}"
+            text += f".{ranks} On average a rank takes {coarse_duration(abs(mean_b - mean_a))} {more}"
         causes, named = [], 0.0
         for each in self.compared.times:
             ns = each.difference_ns if mean_b > mean_a else -each.difference_ns
@@ -187,7 +188,7 @@ class ComparisonReporter:
                 break
         why = f": {'; '.join(causes)}" if causes else ""
         caveat = " Some times contain waiting for cores." if self.shared_cores else ""
-        return f"{text}{why}.{self._uneven_text()}{self._arguments_text(left, right)}{caveat}"
+        return f"{text}{why}.{self._arguments_text(left, right)}{caveat}"
 
     def _arguments_text(self, left: str, right: str) -> str:
         """Return the arguments that only one of two runs of a program has, as a sentence; "": none."""
@@ -200,7 +201,7 @@ class ComparisonReporter:
         only_left = " ".join(" ".join(a[low:high]) for _, low, high, _, _ in changes).strip()
         only_right = " ".join(" ".join(b[low:high]) for _, _, _, low, high in changes).strip()
         sides = [
-            f"{texts} only of {name}" for name, texts in ((left, only_left), (right, only_right)) if texts
+            f"{texts} only in {name}" for name, texts in ((left, only_left), (right, only_right)) if texts
         ]
         return f" Arguments differ: {'; '.join(sides)}." if sides else ""
 
@@ -209,6 +210,9 @@ class ComparisonReporter:
         uneven = self.uneven_ranks.get(COMPUTATION)
         if uneven is None:
             return ""
+        if not uneven.ranks:
+            is_even = IN_MPI in self.uneven_ranks and not self.uneven_ranks[IN_MPI].ranks
+            return " All ranks differ about equally." if is_even else ""
         rows = [row for row in self.times() if row["time"] == COMPUTATION and row["mostly_on"]]
         where = f", {rows[0]['place']}" if rows else ""
         return f" Computation differs mostly on {uneven}{where}."

@@ -15,6 +15,9 @@ __all__ = ["UnevenRanks", "uneven_ranks"]
 MIN_TIMES_MEAN = 1.5
 """Difference of a rank that is named over the mean of all ranks."""
 
+MIN_EVEN = 0.5
+"""Least difference of a rank over the mean, where all ranks differ about equally."""
+
 MIN_SUM_SHARE = 0.6
 """Part of the differences of all ranks, of either sign, that the named ranks make up."""
 
@@ -29,7 +32,7 @@ class UnevenRanks:
     """Ranks that make up most of the difference of a total.
 
     Attributes:
-        ranks: in order.
+        ranks: in order; (): all ranks, about equally.
         difference_ns: mean of these ranks, above 0 where the right trace takes longer.
     """
 
@@ -37,6 +40,8 @@ class UnevenRanks:
     difference_ns: float
 
     def __str__(self) -> str:
+        if not self.ranks:
+            return "all ranks"
         named, count = ", ".join(map(str, self.ranks[:MAX_NAMED_RANKS])), len(self.ranks)
         text = f"rank {named}" if count == 1 else f"ranks {named}"
         if count > MAX_NAMED_RANKS:
@@ -48,7 +53,7 @@ class UnevenRanks:
 def uneven_ranks(
     traces: tuple[Trace, Trace], stat: str, whole_ns: tuple[float | None, float | None]
 ) -> UnevenRanks | None:
-    """Return the ranks whose total of a statistic differs most; None: all alike, or not known.
+    """Return the ranks whose total of a statistic differs most; None: no clear ones, or not known.
 
     Totals are known in steps, so differences within the resolution of a total count as none.
 
@@ -67,6 +72,8 @@ def uneven_ranks(
     differences[np.abs(differences) <= RESOLUTION * np.maximum(left, right)] = 0.0
     mean = float(differences.mean())
     chosen = np.flatnonzero(differences * np.sign(mean) >= MIN_TIMES_MEAN * abs(mean))
+    if mean and not len(chosen) and (differences * np.sign(mean)).min() >= MIN_EVEN * abs(mean):
+        return UnevenRanks((), mean)
     if not mean or not len(chosen) or len(chosen) > MAX_RANK_SHARE * len(differences):
         return None
     if abs(differences[chosen].sum()) < MIN_SUM_SHARE * np.abs(differences).sum():

@@ -36,8 +36,8 @@ def _cell(value: Any, column: TableColumn) -> str:
     return "–" if value is None else str(cell(column, value))
 
 
-BREAKS = re.compile(r"(?<=:)(?=[A-Za-z_~(<])|(?<=/)|(?=\+0x)")
-"""Where a call site may be broken: within a path, before an offset, before a name. As in format.js."""
+BREAKS = re.compile(r"(?<=:)(?=[A-Za-z_~(<])|(?<=/)")
+"""Where a call site may be broken: within a path, and before a name. As in format.js."""
 
 
 def _breakable(text: str) -> Markup:

@@ -43,12 +43,12 @@ const LEGEND = [
   ["collective", "collective"], ["io", "files"], ["other", "other"],
 ];
 
-// The legend of the categories that occur; `compute`: what computation is called.
-function legend(categories, compute) {
+// The legend of the categories that occur; `compute`: what computation is called, `opacity`: with which it is drawn.
+function legend(categories, compute, opacity = 1) {
   const used = new Set([...categories].map(categoryColor));
   const entries = [...LEGEND.filter(([name]) => used.has(name)), ["compute", compute]];
   return h("ul", { class: "legend" }, entries.map(([name, text]) =>
-    h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)));
+    h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})`, opacity: name === "compute" ? opacity : 1 } }), text)));
 }
 
 const MIN_CHART_WIDTH = 300;

@@ -86,9 +86,9 @@ function shortSites(frames) {
   return frames ? frames.split(" < ").map(shortSite).join(" < ") : "";
 }
 
-// The text of a call site, which may be broken within a path, before an offset, and before a name. As in filters.py.
+// The text of a call site, which may be broken within a path, and before a name. As in filters.py.
 function breakable(text) {
-  return text.split(/(?<=:)(?=[A-Za-z_~(<])|(?<=\/)|(?=\+0x)/).map((part, i) => i ? [h("wbr"), part] : part);
+  return text.split(/(?<=:)(?=[A-Za-z_~(<])|(?<=\/)/).map((part, i) => i ? [h("wbr"), part] : part);
 }
 
 // Powers of two as they are called: 1024 is 1 KiB.

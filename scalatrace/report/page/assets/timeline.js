@@ -1,6 +1,7 @@
 // The time line: a row per rank, or per thread of a rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
 const LANE = 26, LOW_LANE = 14, MAX_HIGH_LANES = 64, LANE_TOP = 22, MAX_ARROWS = 300, MAX_EDGED = 60;
 const LEAST_LABEL = 84, LETTER = 6.6; // pixels of the names of rows
+const GAP_OPACITY = 0.28; // of computation between calls
 const LEAST_PERIOD = 6; // pixels of a repetition whose calls are drawn
 
 const timeLines = []; // those of the page
@@ -37,7 +38,7 @@ class TimeLineView {
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
         h("input", { type: "search", size: Math.ceil(1.2 * example.length) + 3, placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" }), this.found = h("span", { class: "dim", "aria-live": "polite" })),
-      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, messageNote,
+      legend(this.data.places.map((one) => one[1]), "computation: gaps", GAP_OPACITY), this.canvas, this.detail, messageNote,
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       hasLoops ? h("p", { class: "dim" }, "Where iterations are too short to draw, bars show how their time is divided; zoom in to see their calls.") : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal numbers of calls and equal partners." : "") : "",
@@ -318,7 +319,7 @@ class TimeLineView {
       pen.rect(this.edge, top, this.width, this.lane);
       pen.clip();
       pen.fillStyle = compute;
-      pen.globalAlpha = 0.28;
+      pen.globalAlpha = GAP_OPACITY;
       if (line.items.length) pen.fillRect(this.x(0), top + 0.3 * this.lane, this.x(line.end_ns) - this.x(0), 0.4 * this.lane);
       pen.globalAlpha = 1;
       for (const { loop, start, end } of this.shown[i].loops) this.drawLoop(pen, i, loop, this.x(start), this.x(end), top);

@@ -28,6 +28,7 @@ from scalatrace.report.style import (
     duration,
     duration_range,
     number,
+    short_site,
 )
 from scalatrace.trace.query.requests import POLLING
 
@@ -90,7 +91,7 @@ def advice_of(
     causes: WaitCauses | None = None,
     small: SmallMessages | None = None,
 ) -> tuple[Advice, ...]:
-    """Return the entries, those with the largest share of the time first.
+    """Return the entries, those with the largest share of the time first; last, those that others explain.
 
     Args:
         computing: the longest computation first.
@@ -118,12 +119,12 @@ def advice_of(
             entries += _advise_on_cores(summary, basis, causes.ideal_ns)
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
-            entries += _advise_on_waiting(calls, basis, name, kind, prediction, limit_ns, more)
+            entries += _advise_on_waiting(tree, calls, basis, name, kind, prediction, limit_ns, more)
         entries += _advise_on_computation(computing, basis, late_ranks)
         entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
     entries = _explain_waiting(entries)
-    entries.sort(key=lambda entry: -entry.share)
+    entries.sort(key=lambda entry: (bool(entry.explained_by), -entry.share))
     if not entries and not summary.events:
         text = "None was made, or none was selected. See the header, and check with scalatrace doctor."
         entries = [Advice("nothing", "No calls were recorded", text, 0, ())]
@@ -348,6 +349,7 @@ def _per_rank(ns: float, basis: TimeBasis, *, is_sum: bool = True) -> str:
 
 
 def _advise_on_waiting(
+    tree: PageTree,
     calls: list[TreeNode],
     basis: TimeBasis,
     name: str,
@@ -373,7 +375,8 @@ def _advise_on_waiting(
     text = MEASURED[name] if limit_ns == inf else f"{MEASURED[name]} {WITHOUT_CORES}"
     if basis.simulated and prediction is not None:
         text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
-    largest = f"in the {number(most.calls)} calls of {most.op} at one place"
+    shown = f"{most.op} {short_site(tree.sites[most.site].shown)}".rstrip()
+    largest = f"in {number(most.calls)} calls of {shown}"
     if recorded_ns <= limit_ns:
         largest = f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} {largest}"
     numbers = (

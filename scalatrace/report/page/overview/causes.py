@@ -343,7 +343,7 @@ def _who(late: Sequence[LateRank], starts: Sequence[LateStart]) -> str:
     places = late[0].places
     where = f"its computation {places[0].place}"
     if len(places) > 1 and places[0].share < MIN_ONE_PLACE * late[0].share:
-        where += f" and {places[1].place}"
+        where += f" and {places[1].place} (an estimate)"
     if starts and late[0].rank == starts[0].rank and late[0].places[0].node == starts[0].node:
         late_by, of_waiting = coarse_duration(starts[0].late_ns), coarse_percent(late[0].places[0].share)
         return (

@@ -11,23 +11,23 @@ __all__ = ["main_loops_of"]
 MIN_SHARE = 0.5
 """Part of all time that a loop takes at least."""
 
-AROUND = ("", "of the loop in it ", "of the loop in that ")
-"""What comes before the iterations of a loop, from the main loop inwards."""
+NAMES = ("Main loop", "Loop in it", "Loop in that")
+"""Of the loops, from the main loop inwards."""
 
 
 def main_loops_of(tree: PageTree) -> str:
-    """Return iterations, share of the time and place of the main loop, and of the loops in it; "": none.
+    """Return iterations, place and share of the time of the main loop, and of the loops in it; "": none.
 
     A loop counts if it has at least half of the time of all ranks, in MPI and computing.
     """
     whole_ns = _time_ns(tree.root)
     loops: list[TreeNode] = []
     inner = _longest_loop(tree.root, whole_ns)
-    while inner is not None and len(loops) < len(AROUND):
+    while inner is not None and len(loops) < len(NAMES):
         loops.append(inner)
         inner = _longest_loop(inner, whole_ns)
     texts = [_text(loop, _time_ns(loop) / whole_ns) for loop in loops]
-    return ", ".join(around + text for around, text in zip(AROUND, texts, strict=False))
+    return " ".join(f"{name}: {text}." for name, text in zip(NAMES, texts, strict=False))
 
 
 def _longest_loop(node: TreeNode, whole_ns: float) -> TreeNode | None:
@@ -37,8 +37,8 @@ def _longest_loop(node: TreeNode, whole_ns: float) -> TreeNode | None:
 
 
 def _text(loop: TreeNode, share: float) -> str:
-    times = f"{loop.in_all} in all" if loop.in_all else loop.times
-    place = f" {short_site_text(loop.place)}" if loop.place else ""
+    times = f"{loop.in_all} iterations in all" if loop.in_all else f"{loop.times} iterations"
+    place = f", {short_site_text(loop.place)}" if loop.place else ""
     return f"{times}{place} ({coarse_percent(share)} of the time)"
 
 

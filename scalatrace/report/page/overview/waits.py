@@ -27,7 +27,7 @@ from scalatrace.trace.model.trace import Trace
 __all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waits_of"]
 
 
-MAX_WAITS, MIN_SHARE = 8, 0.002
+MAX_WAITS, MAX_CALLS, MIN_SHARE = 8, 32, 0.002
 """Calls that are listed, and the part of the run time from which on one is."""
 
 SHOWN_FRAMES = 2
@@ -79,12 +79,12 @@ def _kind_of(call: TreeNode) -> AwaitedPartner | None:
     return AwaitedPartner.RECEIVER if call.ends_sends else kind_of(call.op)
 
 
-@dataclass(frozen=True)
+@dataclass
 class WaitRow:
-    """A call at which ranks wait.
+    """A call at which ranks wait, in all loops with equal ranks and partners.
 
     Attributes:
-        node: number in the tree.
+        node: number in the tree of the one with most waiting.
         site: call site and its caller.
         ranks, nranks: those that make the call.
         partners: ranks that they wait for.
@@ -99,10 +99,10 @@ class WaitRow:
     ranks: str
     nranks: int
     partners: str
-    calls: int
-    waiting_ns: float
-    beyond_ns: float
-    share: float
+    calls: int = 0
+    waiting_ns: float = 0.0
+    beyond_ns: float = 0.0
+    share: float = 0.0
 
 
 def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeBasis) -> tuple[WaitRow, ...]:
@@ -119,27 +119,22 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
     ]
     completions = sorted(completions, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
     waits = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole_ns]
-    waits = sorted(waits, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_WAITS]
+    waits = sorted(waits, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_CALLS]
     partners = awaited_partners(trace, {leaf.number for leaf in (*waits, *completions)}, numbers)
     for leaf in completions:
         if partners[leaf.number].only_receive:
             leaf.ends_sends = True
     sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in waits], SHOWN_FRAMES)
-    return tuple(
-        WaitRow(
-            leaf.number,
-            leaf.op,
-            site,
-            leaf.ranks,
-            leaf.nranks,
-            _shown(leaf, partners[leaf.number]),
-            leaf.calls,
-            basis.waiting_ns(leaf),
-            leaf.beyond_ns,
-            basis.waiting_ns(leaf) / whole_ns,
-        )
-        for leaf, site in zip(waits, sites, strict=True)
-    )
+    rows: dict[tuple[str, ...], WaitRow] = {}
+    for leaf, site in zip(waits, sites, strict=True):
+        awaited = _shown(leaf, partners[leaf.number])
+        key = leaf.op, site, leaf.ranks, awaited
+        row = rows.setdefault(key, WaitRow(leaf.number, leaf.op, site, leaf.ranks, leaf.nranks, awaited))
+        row.calls += leaf.calls
+        row.waiting_ns += basis.waiting_ns(leaf)
+        row.beyond_ns += leaf.beyond_ns
+        row.share += basis.waiting_ns(leaf) / whole_ns
+    return tuple(sorted(rows.values(), key=lambda row: -row.waiting_ns)[:MAX_WAITS])
 
 
 def _shown(leaf: TreeNode, partners: Partners) -> str:
