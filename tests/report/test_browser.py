@@ -245,6 +245,19 @@ def test_patterns(view_of: View, tmp_path: Path) -> None:
         clean(view)
 
 
+def test_differences_by_rank(view_of: View, tmp_path: Path) -> None:
+    left, right = late([0, 0, 0, 0], 30_000), late([0, 0, 16, 0], 30_000)
+    with view_of(made(tmp_path, left, right)) as view:
+        bars = view.page.locator("#differences .rank-view g")
+        texts = [bar.get_attribute("aria-label") for bar in bars.all()]
+        assert [text.split("\n")[0].split(",")[0] for text in texts] == [f"rank {rank}" for rank in range(4)]
+        heights = [bar.locator("rect").first.bounding_box()["height"] for bar in bars.all()]
+        assert heights[2] == max(heights) > 4 * heights[0]
+        clean(view)
+    with view_of(made(tmp_path, ring(4), ring(8))) as view:
+        assert view.page.locator("#differences .rank-view g").count() == 0
+
+
 def test_equal_loops_share_a_card(view_of: View, tmp_path: Path) -> None:
     b = Builder(4)
     right, left = (To(Encoding.MODULO, Vec(step)) for step in (1, 3))

@@ -102,16 +102,30 @@ function shareBar(place, title, parts, all = 0) {
 }
 
 function rankView(place, trace) {
-  const bins = trace.ranks;
-  if (!bins.length) return; // the notes say why
-  const most = axisTop(Math.max(...trace.page.flatMap((one) => one.ranks).map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1));
-  const width = chartWidth(900), height = 220, ticks = roundTicks(0, most), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
+  const all = trace.page.flatMap((one) => one.ranks).flatMap((one) => [one.compute_ns[2], one.comm_ns[2]]);
+  if (trace.ranks.length) rankBars(place, "Times by rank", trace.ranks, [0, axisTop(Math.max(...all, 1))]); // else the notes say why
+}
+
+// What the ranks of two runs differ by; runs on other numbers of ranks cannot be compared so.
+function rankDifferences(place, [a, b]) {
+  const isSame = a.ranks.length && a.ranks.length === b.ranks.length && a.ranks.every((one, i) => one.first === b.ranks[i].first && one.last === b.ranks[i].last);
+  if (!isSame) return;
+  const means = (one, other) => [0, 1, 2].map(() => other[1] - one[1]);
+  const bins = a.ranks.map((one, i) => ({ first: one.first, last: one.last, compute_ns: means(one.compute_ns, b.ranks[i].compute_ns), comm_ns: means(one.comm_ns, b.ranks[i].comm_ns) }));
+  const values = bins.flatMap((one) => [one.compute_ns[1], one.comm_ns[1]]);
+  const [first, second] = roundTicks(0, Math.max(...values.map(Math.abs), 1)), step = second - first;
+  rankBars(place, "Differences by rank: B minus A", bins, [Math.floor(Math.min(...values, 0) / step) * step, Math.ceil(Math.max(...values, 0) / step) * step]);
+}
+
+// bins: consecutive ranks with least, mean and most of their times in ns; low, high: ends of the axis.
+function rankBars(place, title, bins, [low, high]) {
+  const width = chartWidth(900), height = 220, ticks = roundTicks(low, high), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
-  const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
+  const wide = (width - left - 8) / bins.length, y = (ns) => top + (high - ns) / (high - low || 1) * (height - top - bottom);
   const shapes = ticks.map((ns) => [s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, ns ? duration(ns) : "0")]);
   bins.forEach((one, i) => {
     const about = `rank ${span(one.first, one.last)}\ncomputation ${coarseDuration(one.compute_ns[1])}, in MPI ${coarseDuration(one.comm_ns[1])}`;
-    const bar = (values, fillName, shift) => s("rect", { x: left + i * wide + shift * wide * 0.45 + 0.5, y: y(values[1]), width: Math.max(0.8, wide * 0.42), height: height - bottom - y(values[1]), style: { fill: `var(--${fillName})` } });
+    const bar = (values, fillName, shift) => s("rect", { x: left + i * wide + shift * wide * 0.45 + 0.5, y: y(Math.max(values[1], 0)), width: Math.max(0.8, wide * 0.42), height: y(Math.min(values[1], 0)) - y(Math.max(values[1], 0)), style: { fill: `var(--${fillName})` } });
     const range = (values, shift) => (one.first === one.last ? "" : s("line", { x1: left + i * wide + (shift * 0.45 + 0.21) * wide, x2: left + i * wide + (shift * 0.45 + 0.21) * wide, y1: y(values[0]), y2: y(values[2]), style: { stroke: "var(--text)" } }));
     shapes.push(tip(s("g", { tabindex: 0, role: "img", "aria-label": about.replace("\n", ", ") }, bar(one.compute_ns, "compute", 0), bar(one.comm_ns, "recv", 1), range(one.compute_ns, 0), range(one.comm_ns, 1)), about));
   });
@@ -120,6 +134,6 @@ function rankView(place, trace) {
   } else {
     shapes.push(s("text", { class: "dim", x: left, y: height - 10 }, `rank ${number(first)}`), s("text", { class: "dim", x: width - 8, y: height - 10, "text-anchor": "end" }, number(last)));
   }
-  place.append(h("h3", {}, "Times by rank"), h("ul", { class: "legend" }, [["compute", "computation"], ["recv", "in MPI"]].map(([name, text]) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)), bins[0].first === bins[0].last ? "" : h("li", {}, "bars: means of consecutive ranks, lines: least to most")),
-    boxed(s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "Times by rank" }, shapes)));
+  place.append(h("h3", {}, title), h("ul", { class: "legend" }, [["compute", "computation"], ["recv", "in MPI"]].map(([name, text]) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)), bins.every((one) => one.compute_ns[0] === one.compute_ns[2]) ? "" : h("li", {}, "bars: means of consecutive ranks, lines: least to most")),
+    boxed(s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": title }, shapes)));
 }

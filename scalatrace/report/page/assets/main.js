@@ -32,6 +32,7 @@ function start() {
     draw("sensitivity-view", sensitivityView);
     within(index, "goto").forEach((button) => button.addEventListener("click", () => goto(Number(button.dataset.node))));
   });
+  document.querySelectorAll("#differences .rank-view").forEach((place) => rankDifferences(place, data.traces));
   ready();
 }
 
