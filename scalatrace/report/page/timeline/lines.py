@@ -57,6 +57,9 @@ IDEAL_NOTE = (
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
 
+MAX_IDEAL_BARS = 22_000
+"""Likewise, of simulated rows that stand alone: each call has a time of its own, so they have no loops."""
+
 MAX_WALKED = 1 << 18
 """Calls that are walked to reach a window, of all ranks."""
 
@@ -101,14 +104,14 @@ def time_line(
         return TimeLine((), (), True, chosen.text, note=OVERLAPPING)
     recorded = Durations(trace)
     rows = [(rank, thread) for rank in chosen.ranks for thread in _threads(trace, rank)]
-    if is_ideal and least_and_most(trace)[1] > MAX_BARS // min(trace.nprocs, DEFAULT_RANKS):
+    if is_ideal and least_and_most(trace)[1] > MAX_IDEAL_BARS // min(trace.nprocs, DEFAULT_RANKS):
         simulate_lines = None  # also where fewer ranks are asked for: their times are those of the whole page
     simulated = None if simulate_lines is None else simulate_lines(rows, MAX_WALKED)
     is_recorded_drawn = simulated is None or (recorded.timed and not is_ideal)
     kinds: list[Durations] = [recorded] if is_recorded_drawn else []
     kinds += [] if simulated is None else [SimulatedDurations(simulated)]
     share = max(1, len(rows) * len(kinds))
-    limits = RowLimits(MAX_BARS // share, MAX_WALKED // share)
+    limits = RowLimits((MAX_BARS if is_recorded_drawn else MAX_IDEAL_BARS) // share, MAX_WALKED // share)
     is_long = {rank: trace.nevents(rank) > limits.bars for rank in chosen.ranks}
     tables, by_kind = SharedTables(), []
     for durations in kinds:
