@@ -7,7 +7,7 @@ scripts only ever set them as text. A content security policy allows the page's 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from importlib.resources import files
@@ -26,6 +26,7 @@ from scalatrace.report.page.filters import PAGE_FILTERS
 from scalatrace.report.page.gather import TraceAggregates
 from scalatrace.report.page.overview.summary import stats_rows
 from scalatrace.report.page.predictions.simulated import predicted_rows
+from scalatrace.report.page.timeline.rows import UNNUMBERED, Bar
 from scalatrace.report.predictions.columns import HOT_LINKS, PREDICTED_SITES
 from scalatrace.report.style import (
     TEXT_KINDS,
@@ -110,6 +111,11 @@ def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
     simulated = aggregates["basis"]["simulated"]
     facts["ranks"] = aggregates["prediction" if simulated else "summary"]["ranks"]
     facts["simulated"] = simulated
+    rows = aggregates["timeline"]["lines"]
+    facts["timeline"] = {
+        **aggregates["timeline"],
+        "lines": [{**row, "items": _embed_items(row["items"])} for row in rows],
+    }
     facts["runTime"] = aggregates["summary"]["run_time_ns"]
     facts["operations"] = aggregates["summary"]["operations"]
     if aggregates["causes"]:
@@ -120,6 +126,18 @@ def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
             name: aggregates["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
         }
     return facts
+
+
+def _embed_items(items: Iterable[Any]) -> list[Any]:
+    """Rows of the time line; calls without messages, which are most of some pages, lack the ends of these."""
+    return [
+        {**item, "items": _embed_items(item["items"])} if isinstance(item, dict) else _embed_bar(item)
+        for item in items
+    ]
+
+
+def _embed_bar(bar: Bar) -> tuple[Any, ...]:
+    return bar[:-2] if bar.sent == bar.received == UNNUMBERED else bar
 
 
 def _clean_texts(value: Any) -> Any:

@@ -1,7 +1,17 @@
 // Rows of the time line: calls, and loops whose repetitions start period_ns after each other.
 const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4, DONE = 5, SENT = 6, RECEIVED = 7;
 
+const UNNUMBERED = [-1, 0]; // of calls without a message, which the page leaves out
+
 const isLoop = (item) => !Array.isArray(item);
+
+// Give all calls both ends of messages.
+function completeItems(items) {
+  for (const item of items) {
+    if (isLoop(item)) completeItems(item.items);
+    else if (item.length <= SENT) item.push(UNNUMBERED, UNNUMBERED);
+  }
+}
 
 // The repetitions of a loop that overlap an interval: the first one, and the one behind the last.
 function overlapping(loop, from, to) {

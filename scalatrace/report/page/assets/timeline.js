@@ -10,6 +10,7 @@ class TimeLineView {
   constructor(place, trace) {
     this.data = trace.timeline;
     this.lines = this.data.lines;
+    this.lines.forEach((line) => completeItems(line.items));
     this.lane = this.lines.length > MAX_HIGH_LANES ? LOW_LANE : LANE;
     const starts = this.lines.flatMap((line) => line.items.slice(0, 1)).map((item) => isLoop(item) ? item.start_ns : item[START]);
     this.first = Math.min(...starts, Infinity);

@@ -57,7 +57,7 @@ IDEAL_NOTE = (
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
 
-MAX_IDEAL_BARS = 22_000
+MAX_IDEAL_BARS = 24_000
 """Likewise, of simulated rows that stand alone: each call has a time of its own, so they have no loops."""
 
 MAX_WALKED = 1 << 18
