@@ -16,6 +16,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+from scalatrace.predict.calibrate.monitor import parse_cpu_times
 from support.mpis import Mpi
 from support.programs import SAMPLES, Sample
 from support.running import Argument, mpirun, record, run
@@ -25,11 +26,6 @@ PROGRAMS = Path(__file__).with_name("programs")
 """Programs and inputs of studies."""
 
 TIMED = PROGRAMS / "timed.py"
-_STAT = Path("/proc/stat")
-_IDLE = (3, 4)
-"""Fields of /proc/stat after "cpu": idle, and waiting for a disk."""
-_GUEST = 8
-"""Fields from here on are contained in others."""
 
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -68,9 +64,8 @@ class Busy:
 
 def _all_s() -> float:
     """CPU seconds of all processes since the start of the machine; also those taken by a hypervisor."""
-    fields = [int(word) for word in _STAT.read_text().split("\n")[0].split()[1:]]
-    ticks = sum(field for i, field in enumerate(fields[:_GUEST]) if i not in _IDLE)
-    return ticks / os.sysconf("SC_CLK_TCK")
+    times = parse_cpu_times(Path("/proc/stat").read_text())
+    return sum(times) if times is not None else 0.0
 
 
 def _own_s() -> float:

@@ -10,12 +10,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["QUANTITIES", "HostMonitor", "describe_readings", "mean_readings"]
+__all__ = ["QUANTITIES", "CpuTimes", "HostMonitor", "describe_readings", "mean_readings", "parse_cpu_times"]
 
 INTERVAL_S = 1.0
 """Shortest time between two readings."""
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 QUANTITIES = {
     "mhz": "MHz (mean of the cores)",
@@ -29,6 +31,22 @@ QUANTITIES = {
 _FREQUENCIES = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"
 _TEMPERATURES = ("sys/class/thermal/thermal_zone*/temp", "sys/class/hwmon/hwmon*/temp*_input")
 _ENERGIES = "sys/class/powercap/*-rapl:[0-9]/energy_uj"
+
+
+class CpuTimes(NamedTuple):
+    """CPU seconds since the start of a machine: of its processes, and of other virtual machines."""
+
+    used_s: float
+    stolen_s: float
+
+
+def parse_cpu_times(text: str) -> CpuTimes | None:
+    """Return the sums over all cores by the text of /proc/stat; None: it has none."""
+    ticks = text.partition("\n")[0].split()[1:]
+    if len(ticks) < 8:
+        return None
+    user, nice, system, _, _, irq, softirq, steal = map(int, ticks[:8])
+    return CpuTimes((user + nice + system + irq + softirq) / TICKS_PER_S, steal / TICKS_PER_S)
 
 
 class HostMonitor:
@@ -78,18 +96,16 @@ class HostMonitor:
         energies = self._numbers(_ENERGIES, self._is_processor)
         if energies:
             counters["watts"] = sum(energies) / 1e6
-        ticks = self._text("proc/stat").partition("\n")[0].split()[1:]
-        if len(ticks) >= 8:
-            user, nice, system, _, _, irq, softirq, steal = map(int, ticks[:8])
-            per_s = os.sysconf("SC_CLK_TCK")
-            busy = user + nice + system + irq + softirq - sum(map(self._ticks_of, self._pids))
-            counters |= {"other_cores": busy / per_s, "stolen_cores": steal / per_s}
+        times = parse_cpu_times(self._text("proc/stat"))
+        if times is not None:
+            own_s = sum(map(self._used_s, self._pids))
+            counters |= {"other_cores": times.used_s - own_s, "stolen_cores": times.stolen_s}
         return counters
 
-    def _ticks_of(self, pid: int) -> int:
+    def _used_s(self, pid: int) -> float:
         """Return the CPU time of a process; 0 if it has ended."""
         fields = self._text(f"proc/{pid}/stat").rpartition(")")[2].split()
-        return int(fields[11]) + int(fields[12]) if len(fields) > 12 else 0
+        return (int(fields[11]) + int(fields[12])) / TICKS_PER_S if len(fields) > 12 else 0
 
     def _processor_mhz(self) -> list[float]:
         lines = (line.partition(":") for line in self._text("proc/cpuinfo").splitlines())
