@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from scalatrace.executor.operations import COLLECTIVES
+from scalatrace.predict.engine.call_log import CallLog
+from scalatrace.predict.engine.simulate import Simulator
 from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline.lines import Line, TimelineLines
 from scalatrace.predict.timeline.needs import Finished, Posted, Received, SentMessage
-from scalatrace.predict.timeline.simulated import simulated_times
 from scalatrace.predict.timeline.times import TimelineTimes, call_times
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
@@ -20,6 +21,8 @@ __all__ = ["Timeline", "TimelineEvent", "TimelineMessage"]
 
 CALLS = LoweringTarget(frozenset({*COLLECTIVES, "gatherv", "scatterv"}), groups=True, several_sizes=True)
 """Collectives stay calls."""
+
+PS_PER_NS = 1000
 
 
 class TimelineMessage(NamedTuple):
@@ -98,7 +101,7 @@ class Timeline:
         self._window = window_ns
         self._lines = TimelineLines(self._lowering)
         self.lines, self.has_threads = self._lines.lines, self._lines.has_threads
-        self._times = call_times(self._lines) if platform is None else simulated_times(self._lines, platform)
+        self._times = call_times(self._lines) if platform is None else _simulated_times(self._lines, platform)
 
     @property
     def end_ns(self) -> int:
@@ -155,3 +158,29 @@ class Timeline:
             name,
             end.request,
         )
+
+
+def _simulated_times(lines: TimelineLines, platform: Platform) -> list[TimelineTimes]:
+    """Return the times of all lines in a run of the whole trace on a platform, in their order.
+
+    Times are whole ns. A call begins at least 1 ns after the end of the one before it, and takes at least
+    1 ns, as the formats of viewers need it; so calls that take no time may move by some ns.
+
+    Raises:
+        ScalatraceError: the trace cannot be simulated, or has more calls than `CallLog` keeps.
+    """
+    trace = lines.lowering.trace
+    simulator = Simulator(trace)
+    log = CallLog(trace, simulator.program, lines.lines)
+    simulator.run(platform, call_log=log)
+    return [_whole_ns(log.of(rank, thread).tolist()) for rank, thread in lines.lines]
+
+
+def _whole_ns(times_ps: list[list[int]]) -> TimelineTimes:
+    result, last_ns = TimelineTimes(), -1
+    for start_ps, end_ps in times_ps:
+        start_ns = max(round(start_ps / PS_PER_NS), last_ns + 1)
+        last_ns = max(round(end_ps / PS_PER_NS), start_ns + 1)
+        result.starts.append(start_ns)
+        result.ends.append(last_ns)
+    return result

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
 from itertools import chain
 from math import inf
 
@@ -20,10 +21,8 @@ from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
-from scalatrace.trace.values.largest_part import excess_of_part
 
-__all__ = ["PrecedingCallTimes", "TooLongCallError", "load_factors", "picoseconds"]
-
+__all__ = ["PrecedingCallTimes", "TooLongCallError", "excess_of_part", "load_factors", "picoseconds"]
 
 LONGEST = "2^63 ps (106 days), the longest time of a simulation"
 
@@ -171,3 +170,32 @@ def load_factors(
     limit = near(steps)
     explained = (factors >= 1 / limit) & (factors <= limit) & (means > 0)
     return np.where(explained, 1.0, factors)
+
+
+@lru_cache(maxsize=1 << 14)
+def excess_of_part(histogram: Histogram, share: float) -> tuple[float, float]:
+    """Return what a part of the samples can have more and less than the mean, over the mean.
+
+    A histogram of a computation covers all ranks. One rank has as large a part of its samples as any other,
+    so it has at most the mean of the largest ones. Where all samples are equal, ranks do not differ.
+
+    Args:
+        share: of the samples, above 0.
+    """
+    if histogram.mean <= 0:
+        return 0.0, 0.0
+    bins = sorted((b.mean, b.count) for b in histogram.drawn_bins)
+    wanted = share * sum(count for _, count in bins)
+    low, high = _mean_of_first(bins, wanted), _mean_of_first(reversed(bins), wanted)
+    return max(high / histogram.mean - 1, 0.0), max(1 - low / histogram.mean, 0.0)
+
+
+def _mean_of_first(bins: Iterable[tuple[float, int]], wanted: float) -> float:
+    left, total = wanted, 0.0
+    for mean, count in bins:
+        taken = min(count, left)
+        total += taken * mean
+        left -= taken
+        if left <= 0:
+            break
+    return total / (wanted - left)

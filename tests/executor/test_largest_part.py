@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from scalatrace.executor.call_times import excess_of_part
 from scalatrace.trace.values.histogram import Bin, Histogram
-from scalatrace.trace.values.largest_part import excess_of_part
 
 
 def test_one_rank_of_four_may_have_the_long_samples() -> None:
