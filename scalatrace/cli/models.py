@@ -18,7 +18,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import SiteNames
-from scalatrace.cli.output import add_formats, add_names, natural, print_facts
+from scalatrace.cli.output import add_formats, add_names, natural, nonnegative, print_facts
 from scalatrace.cli.parsing import further
 from scalatrace.cli.sizes import parse_dims, parse_params
 from scalatrace.errors import UsageError
@@ -69,16 +69,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     partitioned = further(parser)
     partitioned.add_argument(
-        "--thread-us", type=_nonnegative, default=100_000.0, metavar="US",
+        "--thread-us", type=nonnegative, default=100_000.0, metavar="US",
         help="with --partitioned: mean computation of a thread (default: 100000)",
     )  # fmt: skip
     partitioned.add_argument(
-        "--variability", type=_nonnegative, default=0.1, metavar="V",
+        "--variability", type=nonnegative, default=0.1, metavar="V",
         help="with --partitioned: the deviation of a thread is V squared times its mean, as in Algorithm 1 "
         "(default: 0.1)",
     )  # fmt: skip
     partitioned.add_argument(
-        "--wait-us", type=_nonnegative, default=0.0, metavar="US",
+        "--wait-us", type=nonnegative, default=0.0, metavar="US",
         help="with --partitioned: overhead of MPI_Wait (default: 0)",
     )  # fmt: skip
     parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
@@ -111,16 +111,6 @@ def _nbytes(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least 0")
     return int(text)
-
-
-def _nonnegative(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
-    return value
 
 
 def _partitioned(platform: Platform, args: argparse.Namespace) -> int:

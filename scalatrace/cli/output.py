@@ -98,15 +98,20 @@ def workers(text: str) -> int | str:
     return text if text == "mpi" else natural(text)
 
 
+def nonnegative(text: str, complaint: str = "is not a number of at least 0") -> float:
+    """Return a finite number of at least 0; for argparse."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} {complaint}")
+    return number
+
+
 def seconds(text: str) -> float:
     """Return a number of seconds, 0 or more; for argparse."""
-    try:
-        result = float(text)
-    except ValueError:
-        result = -1.0
-    if not 0 <= result < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
-    return result
+    return nonnegative(text, "is no number of seconds")
 
 
 def factor(text: str) -> float:
