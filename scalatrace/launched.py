@@ -86,7 +86,7 @@ def on_one_node() -> bool:
     """Return whether all ranks are known to run on this node; True without a launcher."""
     if launched_rank() is None or any(_value(row.nnodes) == "1" for row in _LAUNCHERS):
         return True
-    return any((here := _value(row.ranks_here)) and here == _value(row.nranks) for row in _LAUNCHERS)
+    return any((nlocal := _value(row.ranks_here)) and nlocal == _value(row.nranks) for row in _LAUNCHERS)
 
 
 def waits_for_failed_ranks() -> bool:
@@ -94,8 +94,8 @@ def waits_for_failed_ranks() -> bool:
 
     Open MPI's mpiexec, the first row of the table, does not; MPICH's and srun do.
     """
-    first, *others = _LAUNCHERS
-    several = any(_value(row.nranks) not in ("", "1") for row in others)
+    first, *other_launchers = _LAUNCHERS
+    several = any(_value(row.nranks) not in ("", "1") for row in other_launchers)
     return several and launched_rank() is not None and first.rank not in os.environ
 
 

@@ -57,12 +57,12 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
             _, deadlock = plan.execute(policy, synchronous=False, polls_wait=False)
             if deadlock is not None:
                 return deadlock
-    left = _left_over(first)
-    if left is None and synchronous:
+    unmatched = _left_over(first)
+    if unmatched is None and synchronous:
         if not certain:
             _, problem = plan.execute(careful, synchronous=True, polls_wait=False)
         return problem and replace(problem, problem=MatchingProblem.UNSAFE)
-    return left
+    return unmatched
 
 
 def _left_over(execution: MatchExecution) -> MatchingReport | None:

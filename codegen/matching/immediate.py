@@ -110,9 +110,9 @@ class _Later:
         ending = operation(call.op).base in ENDING or call.op == "Request_free"
         ended = sorted(at for at in chosen if 0 <= at < len(live)) if ending else []
         late = [live[at] for at in ended if self._is_late(live[at])]
-        left = self._renumber_ages(call, live, ages, places) if any(map(self._is_late, live)) else call
+        renumbered = self._renumber_ages(call, live, ages, places) if any(map(self._is_late, live)) else call
         awaits = any(not self._is_late(live[at]) for at in ended)
-        yield from (*late, left) if awaits else (left, *late)
+        yield from (*late, renumbered) if awaits else (renumbered, *late)
         gone = {at for at in ended if call.op == "Request_free" or not operation(live[at].op).flow_later}
         live[:] = [starting_call for at, starting_call in enumerate(live) if at not in gone]
 

@@ -55,9 +55,9 @@ def resolve_wildcards(trace: Trace) -> Trace:
         return trace
     plan = ExecutionPlan(trace)
     matches = plan.certain()
-    left = [event for event in plan.unnamed if id(event) not in matches]
-    if left:
-        matches |= _match_by_executing(plan, [*left, *plan.starts])
+    unmatched = [event for event in plan.unnamed if id(event) not in matches]
+    if unmatched:
+        matches |= _match_by_executing(plan, [*unmatched, *plan.starts])
     resolved_events = {id(event): resolve_event(trace, event, matches[id(event)]) for event in plan.unnamed}
     trace, starts = name_starts(trace, plan.starts, matches)
     return replace(trace, nodes=[_exchange_nodes(node, resolved_events | starts) for node in trace.nodes])

@@ -225,8 +225,8 @@ class _Naming:
 
     def _names_in(self, part: Part) -> frozenset[str]:
         if id(part) not in self._names:
-            own = {part.name} if isinstance(part, Var) else set()
-            self._names[id(part)] = frozenset(own).union(*map(self._names_in, children(part)))
+            own_names = {part.name} if isinstance(part, Var) else set()
+            self._names[id(part)] = frozenset(own_names).union(*map(self._names_in, children(part)))
         return self._names[id(part)]
 
     def _uses_comms(self, part: Part) -> bool:
@@ -351,27 +351,27 @@ def _without_alternatives(value: Value) -> Iterator[Part]:
 
 def _distinct(roots: Iterable[Part]) -> Iterator[Part]:
     """Yield all parts of interned expressions, each once."""
-    seen, left = set[int](), list(roots)[::-1]
-    while left:
-        part = left.pop()
+    seen, pending = set[int](), list(roots)[::-1]
+    while pending:
+        part = pending.pop()
         if id(part) not in seen:
             seen.add(id(part))
             yield part
-            left += children(part)[::-1]
+            pending += children(part)[::-1]
 
 
 def _outermost(parts: Iterable[Part], names: Container[int]) -> set[int]:
     """Ids of the parts with a name that are in no other one."""
-    result, seen, left = set[int](), set[int](), list(parts)
-    while left:
-        part = left.pop()
+    result, seen, pending = set[int](), set[int](), list(parts)
+    while pending:
+        part = pending.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
         if id(part) in names:
             result.add(id(part))
         else:
-            left += children(part)
+            pending += children(part)
     return result
 
 
@@ -400,14 +400,14 @@ def _is_evaluated(part: Part, place: _Place, scope: _Scope) -> bool:
 
 def _certain(root: Part) -> set[int]:
     """Ids of the parts that are evaluated with an expression in any case."""
-    seen, left = set[int](), [root]
-    while left:
-        part = left.pop()
+    seen, pending = set[int](), [root]
+    while pending:
+        part = pending.pop()
         if id(part) in seen:
             continue
         seen.add(id(part))
         inner = children(part)
-        left += inner[:1] if isinstance(part, Choose | Select | AllOf | AnyOf) else inner
+        pending += inner[:1] if isinstance(part, Choose | Select | AllOf | AnyOf) else inner
     return seen
 
 

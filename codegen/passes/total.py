@@ -132,10 +132,10 @@ def _narrowed(limits: Limits, cond: Cond) -> Limits | None:
                 narrowed = None if narrowed is None else _narrowed(narrowed, part)
             return narrowed
         case Compare(op, Var(name) as variable, Const(value)):
-            known = limits.get(name) or bounds(variable)
-            if known is None:
+            interval = limits.get(name) or bounds(variable)
+            if interval is None:
                 return limits
-            low, high = known
+            low, high = interval
             match op:
                 case "==":
                     low, high = max(low, value), min(high, value)

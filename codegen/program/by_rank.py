@@ -89,11 +89,11 @@ def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Va
         return one_of([(i, e) for i, (_, e) in enumerate(groups)], piece_number)
     # The last one needs no condition: the largest, if conditions can select the others.
     *smaller, (_, last) = sorted(groups, key=lambda group: len(group[0]))
-    left = universe
+    remaining = universe
     chain: list[tuple[RankList, RankList, Value]] = []
     for ranks, e in smaller:
-        chain.append((ranks, left, e))
-        left = left - ranks
+        chain.append((ranks, remaining, e))
+        remaining = remaining - ranks
     for ranks, remaining_ranks, e in reversed(chain):
         last = select(among(ranks, remaining_ranks, nprocs), e, last)
     return last

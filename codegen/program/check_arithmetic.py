@@ -66,10 +66,10 @@ def _operand(e: Value, is_rank: bool) -> int | None:
     Args:
         is_rank: the expression is a rank, so that large numbers are special values plus something.
     """
-    left: list[tuple[Value, bool, bool]] = [(e, is_rank, False)]
+    pending: list[tuple[Value, bool, bool]] = [(e, is_rank, False)]
     seen: set[tuple[int, bool, bool]] = set()
-    while left:
-        part, rank, inside = left.pop()
+    while pending:
+        part, rank, inside = pending.pop()
         if (id(part), rank, inside) in seen:  # one object stands in many places
             continue
         seen.add((id(part), rank, inside))
@@ -77,13 +77,13 @@ def _operand(e: Value, is_rank: bool) -> int | None:
             return result
         match part:
             case Choose(_, a, b) | Select(_, a, b):
-                left += [(a, rank, inside), (b, rank, inside)]
+                pending += [(a, rank, inside), (b, rank, inside)]
             case Binary(_, a, b):
-                left += [(a, rank, True), (b, rank, True)]
+                pending += [(a, rank, True), (b, rank, True)]
             case Called(_, arguments):
-                left += [(argument, rank, True) for argument in arguments]
+                pending += [(argument, rank, True) for argument in arguments]
             case Item(_, index) | Lookup(_, index) | Search(_, index) | Element(_, index):
-                left.append((index, False, True))
+                pending.append((index, False, True))
     return None
 
 

@@ -113,11 +113,11 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     if (n := _count_listed(terms, len(pieces), index, limit)) is not None:
         return _table(tuple(Vec(terms).first(n)), index)
     parts: list[tuple[int, Value]] = []
-    for part, start, left in _parts(pieces, limit):
+    for part, start, part_limit in _parts(pieces, limit):
         if isinstance(part, list):
             parts.append((start, value_in_segments(part, index)))
         else:
-            parts.append((start, _piece(part, add(index, Const(-start)), left)))
+            parts.append((start, _piece(part, add(index, Const(-start)), part_limit)))
     return one_of(parts, index)
 
 
@@ -161,7 +161,7 @@ def _parts(
     """
     many, start, segments = len(pieces) > MAX_ALTERNATIVES, 0, list[ListSegment]()
     for piece in unroll_pieces(pieces) if many else pieces:
-        nvalues, left = _length(piece), limit - start if limit is not None else None
+        nvalues, part_limit = _length(piece), limit - start if limit is not None else None
         segment = segment_of(piece, start, nvalues) if many else None
         if segment is not None:
             segments.append(segment)
@@ -169,8 +169,8 @@ def _parts(
             if segments:
                 yield segments, segments[0].start, None
                 segments = []
-            yield piece, start, left
-        if nvalues is None or (left is not None and nvalues >= left):
+            yield piece, start, part_limit
+        if nvalues is None or (part_limit is not None and nvalues >= part_limit):
             break
         start += nvalues
     if segments:

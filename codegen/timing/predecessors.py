@@ -77,13 +77,13 @@ class Predecessors:
     def _joined(self, other: Predecessors, join: Callable[[Arrival, Arrival], Arrival]) -> Predecessors:
         classes = []
         for a, ranks in self.classes:
-            left = ranks
+            remaining_ranks = ranks
             for b, arriving in other.classes:
-                if len(shared_ranks := left & arriving):
+                if len(shared_ranks := remaining_ranks & arriving):
                     classes.append((join(a, b), shared_ranks))
-                    left = left - shared_ranks
-            if len(left):
-                classes.append((a, left))
+                    remaining_ranks = remaining_ranks - shared_ranks
+            if len(remaining_ranks):
+                classes.append((a, remaining_ranks))
         return _unite(classes)
 
     def left(self, loop: Var) -> Predecessors:

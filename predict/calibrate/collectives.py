@@ -87,9 +87,9 @@ def fit_rules(times: Sequence[CollectiveTime]) -> Mapping[str, tuple[AlgorithmRu
 
 
 def _fitted_algorithm(time: CollectiveTime) -> str:
-    left = _distance(time.median_ns, time.nearest_ns)
-    gain = _distance(time.median_ns, time.predicted_ns) - left
-    return time.nearest if gain > MIN_GAIN_LOG and left < MAX_DISTANCE_LOG else time.algorithm
+    nearest_distance = _distance(time.median_ns, time.nearest_ns)
+    gain = _distance(time.median_ns, time.predicted_ns) - nearest_distance
+    return time.nearest if gain > MIN_GAIN_LOG and nearest_distance < MAX_DISTANCE_LOG else time.algorithm
 
 
 def _rules_of_operation(times: Sequence[CollectiveTime]) -> Iterator[AlgorithmRule]:

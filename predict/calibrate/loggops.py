@@ -166,9 +166,9 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     """
     pingpong, send = (series(archive.of(kind, level)) for kind in ("pingpong", "send"))
     recv = series(archive.of("recv", level))
-    whole = bool(archive.metadata.get("whole_messages"))
+    has_whole_messages = bool(archive.metadata.get("whole_messages"))
     for kind, (sizes, _) in (("pingpong", pingpong), ("send", send)):
-        if len(sizes) < MIN_SIZES and not (kind == "send" and whole):
+        if len(sizes) < MIN_SIZES and not (kind == "send" and has_whole_messages):
             raise FormatError(
                 f"the archive has {len(sizes)} sizes of {kind} ({level}); {MIN_SIZES} are needed"
             )
@@ -176,7 +176,7 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     breakpoints = sorted({size + 1 for size in eager.values()})
     limit = eager.get("eager")
     pingpong_fit, counted = _fit(pingpong, breakpoints, MAX_BREAKPOINTS)
-    sending = None if whole else _fit(send, breakpoints, MAX_OVERHEAD_BREAKPOINTS)[0]
+    sending = None if has_whole_messages else _fit(send, breakpoints, MAX_OVERHEAD_BREAKPOINTS)[0]
     receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
     lines = _joint_lines(counted, [int(piece.from_x) for piece in pingpong_fit.pieces], pingpong_fit.at)
     segments = _segments(lines, sending, receiving, limit)

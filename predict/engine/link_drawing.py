@@ -89,9 +89,9 @@ def _grid(shape: TopologyShape) -> Iterator[tuple[str, Point]]:
     dims = (*shape.numbers, 1, 1, 1)
     wide, high = (dims[i] + OBLIQUE[i] * dims[2] + 1 for i in (0, 1))
     for node in range(shape.nnodes):
-        places, rest = [], node
+        places, quotient = [], node
         for size in shape.numbers:
-            rest, place = divmod(rest, size)
+            quotient, place = divmod(quotient, size)
             places.append(place)
         x, y, z, *further = *places, 0, 0
         right = _number(further[::2], shape.numbers[3::2])

@@ -191,19 +191,19 @@ class _WaysBack:
 
     def follow(self, place_of: Callable[[Computation], Place]) -> Iterator[tuple[int, Computation, float]]:
         """Yield the rank that waits, the computation that it waits for, and how long."""
-        left = MAX_STEPS
+        steps_left = MAX_STEPS
         waits = sorted(self._waits(), reverse=True)
         for i, (_, rank, call) in enumerate(waits):
             _, causes, origins, causes_at = self._causes[rank]
             late, own = since_common_point(
                 self._way_back(causes[call], origins[call], causes_at[call]),
                 self._way_back(rank, call, self._times[rank][0][call]),
-                max(MIN_STEPS, left // (len(waits) - i)),
+                max(MIN_STEPS, steps_left // (len(waits) - i)),
             )
-            left -= len(late) + len(own)
+            steps_left -= len(late) + len(own)
             for computation, ps in delays(late, own, place_of).items():
                 yield rank, computation, ps
-            if left <= 0:
+            if steps_left <= 0:
                 return
 
     def longest_path(self, last_rank: int) -> list[WayPiece]:

@@ -224,7 +224,7 @@ class _Nodes:
         """Return the node of an action; None if it has none."""
         match action:
             case WaitAction(requests):
-                self._order.wait(tuple(each for each in requests if each not in self._to_itself))
+                self._order.wait(tuple(request for request in requests if request not in self._to_itself))
                 self._to_itself.difference_update(requests)
                 return None
             case Computation(ns):

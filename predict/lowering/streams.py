@@ -66,9 +66,9 @@ class _StreamRequests(LiveRequests[T], Generic[T]):
     def name(self, named: Sequence[tuple[int, int] | None]) -> None:
         """Set what the next call names, in place of names that only its thread understands."""
         self._named = []
-        for found in named:
-            if found is not None and found[1] < len(self._made.get(found[0], ())):
-                self._named.append(self._made[found[0]][found[1]])
+        for creation in named:
+            if creation is not None and creation[1] < len(self._made.get(creation[0], ())):
+                self._named.append(self._made[creation[0]][creation[1]])
 
     def of_ages(self, ages: Sequence[int]) -> list[T]:
         """Return what the call names."""
@@ -161,8 +161,8 @@ class LoweredStreams(Generic[S]):
             self._await_made(of_messages, self._messages)
             messages.name(of_messages)  # type: ignore[attr-defined]
         in_use = []
-        for found in named:
-            order = found and self._orders.get((SharedKind.REQUEST, *found))
+        for creation in named:
+            order = creation and self._orders.get((SharedKind.REQUEST, *creation))
             if not order:
                 continue
             while not order.is_ready(thread) and (other := order.waits_for()) is not None:
@@ -174,7 +174,7 @@ class LoweredStreams(Generic[S]):
         return in_use
 
     def _await_made(self, named: Sequence[tuple[int, int] | None], made: dict[int, list[object]]) -> None:
-        for found in named:
-            while found is not None and len(made.get(found[0], ())) <= found[1]:
-                if not self._advance(found[0]):
+        for creation in named:
+            while creation is not None and len(made.get(creation[0], ())) <= creation[1]:
+                if not self._advance(creation[0]):
                     break

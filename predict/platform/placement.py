@@ -76,11 +76,11 @@ def _of_file(path: str, nranks: int, names: tuple[str, ...]) -> Ints:
             "write the host of each rank on a line of its own"
         )
     hosts = [host for _, host in listed[:nranks]]
-    known = list(names) or list(dict.fromkeys(hosts))
-    number = {name: i for i, name in enumerate(known)}
+    node_names = list(names) or list(dict.fromkeys(hosts))
+    number = {name: i for i, name in enumerate(node_names)}
     for line, host in listed[:nranks]:
         if host not in number:
             raise UsageError(
-                f"{path}, line {line}: the topology has no node {host}{did_you_mean(host, known)}"
+                f"{path}, line {line}: the topology has no node {host}{did_you_mean(host, node_names)}"
             )
     return np.array([number[host] for host in hosts], dtype=np.int64)

@@ -44,15 +44,15 @@ def object_of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] =
     """
     table = as_table(raw, where)
     types = get_type_hints(kind)
-    known = fields(kind)  # type: ignore[arg-type]
-    members = [m.name for m in known if m.name not in parts and m.metadata.get("file", True)]
+    declared = fields(kind)  # type: ignore[arg-type]
+    members = [m.name for m in declared if m.name not in parts and m.metadata.get("file", True)]
     prefix = f"{where}." if where else ""
     for key, value in table.items():
         if key not in members:
             hint = did_you_mean(key, members, likeness=0.5) or f"; known: {', '.join(members)}"
             raise UsageError(f"{prefix}{key}: unknown key{hint}")
         _check_type(value, types[key], prefix + key)
-    for member in known:
+    for member in declared:
         if member.name in members and member.name not in table and _is_required(member):
             raise UsageError(f"{prefix}{member.name} is missing")
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}

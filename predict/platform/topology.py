@@ -137,12 +137,12 @@ class NetworkTopology:
         for link in self.links:
             linked.setdefault(link.a, []).append(link.b)
             linked.setdefault(link.b, []).append(link.a)
-        reached, left = {self.nodes[0]}, [self.nodes[0]]
-        while left:
-            for name in linked.get(left.pop(), ()):
+        reached, pending = {self.nodes[0]}, [self.nodes[0]]
+        while pending:
+            for name in linked.get(pending.pop(), ()):
                 if name not in reached:
                     reached.add(name)
-                    left.append(name)
+                    pending.append(name)
         for name in self.nodes:
             if name not in reached:
                 why = f"no way leads there from {self.nodes[0]}" if name in linked else "no link names it"
@@ -182,21 +182,21 @@ class NetworkTopology:
             UsageError: it has fewer nodes, or more nodes or links than the executor can hold.
         """
         per_byte = self.per_byte_ns or per_byte_ns
-        found = self._builders()[self.kind](nnodes, per_byte)
-        if found.nnodes < nnodes and nnodes > 1:
+        shape = self._builders()[self.kind](nnodes, per_byte)
+        if shape.nnodes < nnodes and nnodes > 1:
             raise UsageError(
-                f"the topology ({self.kind}) has {found.nnodes} nodes, the run needs {nnodes}; "
+                f"the topology ({self.kind}) has {shape.nnodes} nodes, the run needs {nnodes}; "
                 f"change {_SIZE_KEYS[self.kind]}, or put more ranks on a node by ranks_per_node"
             )
         for counted, limit, name in (
-            (found.nnodes, MAX_NODES, "nodes"),
-            (found.class_starts[-1], MAX_LINKS, "links"),
+            (shape.nnodes, MAX_NODES, "nodes"),
+            (shape.class_starts[-1], MAX_LINKS, "links"),
         ):
             if counted > limit:
                 raise UsageError(
                     f"the topology ({self.kind}) has {counted} {name}; at most {limit} are possible"
                 )
-        return found
+        return shape
 
     def _builders(self) -> dict[str, Callable[[int, float], TopologyShape]]:
         return {

@@ -96,11 +96,11 @@ class TopologyShape:
             return [("links", links)]
         by_class = [links[a:b] for a, b in pairwise(self.class_starts)]
         if self.kind == "fat-tree":
-            named = [(f"level {level}", own) for level, own in enumerate(by_class, 1)]
+            named = [(f"level {level}", ways) for level, ways in enumerate(by_class, 1)]
         else:
             named = [("nodes", by_class[0])]
         two_ways = [
-            (f"{name}, {'down' if back else 'up'}", own[back::2]) for name, own in named for back in (0, 1)
+            (f"{name}, {'down' if back else 'up'}", ways[back::2]) for name, ways in named for back in (0, 1)
         ]
         if self.kind == "dragonfly":
             kinds = ("in a chassis", "between chassis", "between groups")
@@ -153,12 +153,12 @@ class TopologyShape:
         link -= self.class_starts[number]
         if number == 1:
             at, other = divmod(link, routers)
-            (group, one), router = divmod(at // routers, chassis), at % routers
-            return name(group, one, router), name(group, one, other)
+            (group, chassis_number), router = divmod(at // routers, chassis), at % routers
+            return name(group, chassis_number, router), name(group, chassis_number, other)
         if number == 2:
             at, other = divmod(link, chassis)
-            (group, router), one = divmod(at // chassis, routers), at % chassis
-            return name(group, one, router), name(group, other, router)
+            (group, router), chassis_number = divmod(at // chassis, routers), at % chassis
+            return name(group, chassis_number, router), name(group, other, router)
         return f"group {link // groups}", f"group {link % groups}"
 
 

@@ -37,10 +37,10 @@ def list_unused(platform: Platform, trace: Trace, shared: bool = True) -> Iterat
         if nnodes == nprocs > 1:
             yield "memory", "no two ranks share a node"
     called = {operation(op.name).collective for op in trace.ops}
-    left = [name for name in platform.collectives if name not in called]
-    if left:
-        more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
-        names = ", ".join(f"collectives.{name}" for name in left[:MAX_NAMED])
+    uncalled = [name for name in platform.collectives if name not in called]
+    if uncalled:
+        more = f" and {len(uncalled) - MAX_NAMED} more" if len(uncalled) > MAX_NAMED else ""
+        names = ", ".join(f"collectives.{name}" for name in uncalled[:MAX_NAMED])
         yield names + more, "the run has no such calls"
 
 

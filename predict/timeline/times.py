@@ -139,11 +139,11 @@ class _Clocks:
             self._board.send(part.key, part.serial, start)
             self._wake(part.key)
         if self._lines.has_threads and part.request is not None:
-            made = ("request", number, part.request)
+            request_key = ("request", number, part.request)
             if isinstance(part, SentMessage | Posted):
-                self._board.send(made, 0, start)
-                self._wake(made)
+                self._board.send(request_key, 0, start)
+                self._wake(request_key)
             else:
-                yield Need(made, 0), 0
+                yield Need(request_key, 0), 0
         if isinstance(part, Received) and self._lines.is_ordered(part.key):
             yield Need(part.key, part.serial), 0

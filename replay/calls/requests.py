@@ -95,15 +95,15 @@ def some_of(rank: RankReplay, event: AnyCall) -> None:
     """
     lives = of_ages(rank, event["requests"])
     await_quietly(rank, event.op, lives)
-    left = n = len(lives)
+    incomplete = n = len(lives)
     count, indices = Out(), Out(n)
     args = [n, Handles([live.handle for live in lives]), count, indices, Statuses(n)]
 
     def takes_the_last() -> bool:
-        nonlocal left
-        left -= max(0, count.value)
+        nonlocal incomplete
+        incomplete -= max(0, count.value)
         # Null and inactive requests do not complete: without any other, MPI_UNDEFINED is the count.
-        return left <= 0 or count.value < 0
+        return incomplete <= 0 or count.value < 0
 
     # The call before keeps its array until this one has its own: to a tracer, one array is one poll.
     rank.last_some = rank.issue_until(event.op, takes_the_last, *args)

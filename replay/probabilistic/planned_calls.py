@@ -132,5 +132,5 @@ def wait_share(trace: Trace, rank: int) -> float:
     if waited <= 0:
         return 1.0
     computed = loads.means.of(rank) * loads.over_means(rank)
-    left = loads.means.per_rank + in_mpi.per_rank - computed - (in_mpi.of(rank) - waited)
-    return min(1.0, max(0.0, left / waited))
+    waiting = loads.means.per_rank + in_mpi.per_rank - computed - (in_mpi.of(rank) - waited)
+    return min(1.0, max(0.0, waiting / waited))

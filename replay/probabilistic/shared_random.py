@@ -76,15 +76,15 @@ class Weighted:
 
     def draw(self, u: float) -> int:
         """Return the integer at quantile u: a bin's only value, else one next to its mean."""
-        left = u * self.total
+        remaining = u * self.total
         for b in self.bins:
-            if left < b.count or b is self.bins[-1]:
+            if remaining < b.count or b is self.bins[-1]:
                 if b.min == b.max:
                     return round(b.mean)
-                share = min(max(left / b.count, 0.0), 1.0)  # where in the bin: evenly from 0 to 1
+                share = min(max(remaining / b.count, 0.0), 1.0)  # where in the bin: evenly from 0 to 1
                 integer = floor(b.mean)
                 return integer + (share < b.mean - integer)
-            left -= b.count
+            remaining -= b.count
         raise ValueError("a distribution of nothing")
 
 

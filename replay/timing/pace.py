@@ -87,43 +87,43 @@ class Pace:
 
     def until(self, deadline_ns: int, now: int) -> int:
         """Wait until a deadline; return the time then, which is later when it has passed."""
-        left = deadline_ns - now
-        if left > 0:
-            left = self._rest(deadline_ns, left)
-        self.late_ns -= left
-        return deadline_ns - left
+        left_ns = deadline_ns - now
+        if left_ns > 0:
+            left_ns = self._rest(deadline_ns, left_ns)
+        self.late_ns -= left_ns
+        return deadline_ns - left_ns
 
-    def _rest(self, deadline_ns: int, left: int) -> int:
+    def _rest(self, deadline_ns: int, left_ns: int) -> int:
         """Wait until the deadline; return the time left, which is negative."""
         self.rests_until_ns = deadline_ns
-        lets_go = self.compute is ComputeMode.SPIN and left > SHORT_NS
-        while left > AHEAD_NS and self.idle():
-            left = deadline_ns - self.clock()
+        lets_go = self.compute is ComputeMode.SPIN and left_ns > SHORT_NS
+        while left_ns > AHEAD_NS and self.idle():
+            left_ns = deadline_ns - self.clock()
         if self.compute is ComputeMode.SLEEP:
-            left = self._sleep(deadline_ns, left)
-        while left > 0:
-            if lets_go and left > YIELD_NS:
+            left_ns = self._sleep(deadline_ns, left_ns)
+        while left_ns > 0:
+            if lets_go and left_ns > YIELD_NS:
                 if self.poll is not None:
                     self.poll()
                 os.sched_yield()  # with more ranks than cores, others compute meanwhile
-            left = deadline_ns - self.clock()
-        return left
+            left_ns = deadline_ns - self.clock()
+        return left_ns
 
-    def _sleep(self, deadline_ns: int, left: int) -> int:
+    def _sleep(self, deadline_ns: int, left_ns: int) -> int:
         """Sleep until shortly before the deadline, in parts if `poll` is set; return the time left."""
         longest = self.nap_ns
-        while left > SLEEP_SLACK_NS:
-            nap = left - SLEEP_SLACK_NS
+        while left_ns > SLEEP_SLACK_NS:
+            nap = left_ns - SLEEP_SLACK_NS
             if self.poll is not None:
                 if self.poll():
                     longest = self.nap_ns
-                    left = deadline_ns - self.clock()
+                    left_ns = deadline_ns - self.clock()
                     continue
                 nap = min(nap, longest)
                 longest = min(2 * longest, MAX_NAP_FACTOR * self.nap_ns)
             self.sleep(nap / 1e9)
-            left = deadline_ns - self.clock()
-        return left
+            left_ns = deadline_ns - self.clock()
+        return left_ns
 
     def called(self) -> int:
         """Record the end of a call; return the time."""

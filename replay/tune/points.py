@@ -224,26 +224,26 @@ def merge_calls(by_rank: Sequence[Iterable[CollectedCalls]]) -> list[CollectiveP
     bins: defaultdict[tuple[str, int, int], _PointCalls] = defaultdict(_PointCalls)
     members: dict[tuple[int, int], tuple[int, ...]] = {}
     for rank, calls in enumerate(by_rank):
-        for own in calls:
-            if own.members:
-                members[own.family, own.first] = own.members
-            merged = bins[own.op, own.size, _bin_of(own)]
-            merged.blocks[own.block, own.element, own.root] += own.calls
-            merged.calls += own.calls
-            merged.families[own.family] += own.calls
-            times = merged.before.setdefault((own.family, own.first), {}).setdefault(rank, [0, 0.0])
-            times[0] += own.calls
-            times[1] += own.calls * own.before_ns
+        for entry in calls:
+            if entry.members:
+                members[entry.family, entry.first] = entry.members
+            merged = bins[entry.op, entry.size, _bin_of(entry)]
+            merged.blocks[entry.block, entry.element, entry.root] += entry.calls
+            merged.calls += entry.calls
+            merged.families[entry.family] += entry.calls
+            times = merged.before.setdefault((entry.family, entry.first), {}).setdefault(rank, [0, 0.0])
+            times[0] += entry.calls
+            times[1] += entry.calls * entry.before_ns
     nranks = max(1, len(by_rank))
     points = [_point(op, size, merged, members, nranks) for (op, size, _), merged in bins.items()]
     return sorted(points, key=lambda point: (TIMED_COLLECTIVES.index(point.op), point.size, point.block))
 
 
-def _bin_of(own: CollectedCalls) -> int:
+def _bin_of(entry: CollectedCalls) -> int:
     """Return the number of the bin; ranks of an Alltoallv may send different amounts, so it has one bin."""
-    if own.op == "alltoallv" or own.block < 1:
+    if entry.op == "alltoallv" or entry.block < 1:
         return 0
-    return 1 + round(BINS_PER_OCTAVE * log2(own.block))
+    return 1 + round(BINS_PER_OCTAVE * log2(entry.block))
 
 
 def _point(

@@ -123,13 +123,13 @@ def run_tuning(
 
 
 def _collect(trace: Trace, comm: MPI.Intracomm) -> tuple[list[CollectivePoint], list[LeftOutCalls]]:
-    own = on_all(comm, lambda: collect_calls(trace, comm.rank), "tune")
-    gathered = comm.gather(own)
+    own_calls = on_all(comm, lambda: collect_calls(trace, comm.rank), "tune")
+    gathered = comm.gather(own_calls)
     merged: tuple[list[CollectivePoint], list[LeftOutCalls]] = [], []
     if gathered is not None:
         counts: Counter[tuple[str, str]] = Counter()
-        for _, left in gathered:
-            for part in left:
+        for _, left_out_of_rank in gathered:
+            for part in left_out_of_rank:
                 counts[part.op, part.reason] += part.calls
         left_out = [LeftOutCalls(op, reason, calls) for (op, reason), calls in sorted(counts.items())]
         merged = merge_calls([calls for calls, _ in gathered]), left_out
@@ -180,8 +180,8 @@ def tunables_of(
     """
     kept = set() if library.knows_operators else {op.lower() for op in own_operations}
     units = []
-    for (op, _), same in groupby(points, key=lambda point: (point.op, point.size)):
-        together = tuple(same)
+    for (op, _), of_size in groupby(points, key=lambda point: (point.op, point.size)):
+        together = tuple(of_size)
         units += [RuleUnit(together)] if op in SIZELESS else [RuleUnit((point,)) for point in together]
     result = []
     for number, unit in enumerate(units):
@@ -194,8 +194,8 @@ def tunables_of(
 
 def _common(library: MpiLibrary, unit: RuleUnit) -> tuple[TunedSetting, ...]:
     """Return the algorithms of a unit that all its points have."""
-    first, *others = [library.candidates(point) for point in unit.points]
-    return tuple(candidate for candidate in first if all(candidate in other for other in others))
+    first, *later = [library.candidates(point) for point in unit.points]
+    return tuple(candidate for candidate in first if all(candidate in other for other in later))
 
 
 def rules_of(

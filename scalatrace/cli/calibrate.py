@@ -209,7 +209,7 @@ def _campaigns(archives: list[Archive]) -> Runs:
 
     archives = sorted(archives, key=lambda archive: str(archive.metadata.get("started", "")))
     settings = [dict(archive.metadata.get("settings", {}), monitor=None) for archive in archives]
-    if any(each != settings[0] for each in settings):
+    if any(setting != settings[0] for setting in settings):
         raise UsageError("--table: the archives have other options or seeds, so their calls differ")
     names = [archive.metadata.get("started", f"campaign {i}") for i, archive in enumerate(archives, 1)]
     measured = list(map(parameters_of, archives))

@@ -53,13 +53,13 @@ def load_named_alike(paths: Sequence[str], limit_s: float, args: argparse.Namesp
     """
     traces = read_traces(paths, args)
     names = [SiteNames.of(trace, path, limit_s) for trace, path in zip(traces, paths, strict=True)]
-    known: dict[str, str] = {}
-    for each in names:
-        for text in each.natives:
-            name = each.known.get(text, text)
-            if known.setdefault(text, name) != name:
+    shown_names: dict[str, str] = {}
+    for site_names in names:
+        for text in site_names.natives:
+            name = site_names.known.get(text, text)
+            if shown_names.setdefault(text, name) != name:
                 return list(traces)
-    return [each.trace(trace) for each, trace in zip(names, traces, strict=True)]
+    return [site_names.trace(trace) for site_names, trace in zip(names, traces, strict=True)]
 
 
 class SiteNames:

@@ -177,8 +177,8 @@ def _with_predictions(
     model = _model(args, traces)
     shown = [with_model(options, model, trace) if model else options for trace in traces]
     shown = [
-        with_ideal_run(each, trace)
-        for each, trace in track(list(zip(shown, traces, strict=True)), "following waits")
+        with_ideal_run(page_options, trace)
+        for page_options, trace in track(list(zip(shown, traces, strict=True)), "following waits")
     ]
     if args.platform is None:
         return shown

@@ -156,8 +156,8 @@ class Simulated:
         if not any(operation(op.name).collective for op in self._trace.ops):
             return {}
         platform, rules = self._platform, self._platform.library_rules
-        own = {operation(op.name).collective for op in self._trace.ops} & set(platform.collectives)
-        before = "own rules of the platform, then " if own else ""
+        own_rules = {operation(op.name).collective for op in self._trace.ops} & set(platform.collectives)
+        before = "own rules of the platform, then " if own_rules else ""
         if not rules.library:
             chosen = "the chosen ones" if platform.mpi else "there are none of the recorded MPI"
             return {"collectives": f"algorithms by {before}the rules of {rules.source} ({chosen})"}

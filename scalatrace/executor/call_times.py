@@ -191,11 +191,11 @@ def excess_of_part(histogram: Histogram, share: float) -> tuple[float, float]:
 
 
 def _mean_of_first(bins: Iterable[tuple[float, int]], wanted: float) -> float:
-    left, total = wanted, 0.0
+    missing, total = wanted, 0.0
     for mean, count in bins:
-        taken = min(count, left)
+        taken = min(count, missing)
         total += taken * mean
-        left -= taken
-        if left <= 0:
+        missing -= taken
+        if missing <= 0:
             break
-    return total / (wanted - left)
+    return total / (wanted - missing)

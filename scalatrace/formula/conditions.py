@@ -122,9 +122,9 @@ def compare(op: str, a: Expr, b: Expr) -> Cond:
     n, terms = linear(b)
     if terms:
         return Compare(op, a, b)
-    shift, left = linear(a)
-    if len(left) == 1 and shift:
-        (term, k), *_ = left.items()
+    shift, left_terms = linear(a)
+    if len(left_terms) == 1 and shift:
+        (term, k), *_ = left_terms.items()
         if k == 1:
             return compare(op, term, Const(n - shift))
     interval = bounds(a)

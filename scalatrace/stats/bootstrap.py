@@ -88,7 +88,7 @@ def pooled(
     samples = fit_gev(x, fit).sample(random, (replicas, len(x)))
     largest = [fit_gev(sample, fit).maximum_of(factor) for sample in samples]
     drawn = min(intervals, MAX_DRAWN)
-    means = [each.sample(random, (drawn,)).mean() if drawn else each.mean for each in largest]
+    means = [fitted.sample(random, (drawn,)).mean() if drawn else fitted.mean for fitted in largest]
     return _interval(np.array(means), level)
 
 

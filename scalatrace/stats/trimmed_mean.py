@@ -80,9 +80,9 @@ def paired_saving(before: Sequence[float], after: Sequence[float], level: float 
     proportion. The result is in the unit of the values, for the median of those before.
     """
     ratio = trimmed_mean([log(b / a) for a, b in zip(before, after, strict=True)], level)
-    whole = float(np.median(before))
-    rest = whole * exp(ratio.mean)
-    return MeanInterval(whole - rest, rest**2 * ratio.variance, ratio.freedom, level)
+    median_before = float(np.median(before))
+    mean_after = median_before * exp(ratio.mean)
+    return MeanInterval(median_before - mean_after, mean_after**2 * ratio.variance, ratio.freedom, level)
 
 
 def sum_of_means(means: Sequence[MeanInterval], level: float = LEVEL) -> MeanInterval:

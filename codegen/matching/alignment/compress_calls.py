@@ -158,12 +158,12 @@ def _executions(nodes: AnySequence[Node]) -> Iterator[tuple[Event, int]]:
     repeats: dict[int, Iterator[int]] = {}
     stack: list[tuple[AnySequence[Node], int, int]] = [(nodes, 0, 1)]
     while stack:
-        body, at, left = stack.pop()
+        body, at, runs_left = stack.pop()
         if at == len(body):
-            if left > 1:
-                stack.append((body, 0, left - 1))
+            if runs_left > 1:
+                stack.append((body, 0, runs_left - 1))
             continue
-        stack.append((body, at + 1, left))
+        stack.append((body, at + 1, runs_left))
         node = body[at]
         if id(node) not in repeats:
             repeats[id(node)] = iter(_repeats(node))

@@ -150,37 +150,37 @@ class _RankConverter:
             self._computed_ns += call.end_ns - call.start_ns
 
     def _issue(self, call: DumpiCall) -> None:
-        name, given = call.name, call.arguments
-        if name == "Iprobe" and not given["flag"]:
+        name, arguments = call.name, call.arguments
+        if name == "Iprobe" and not arguments["flag"]:
             self._count_as_computation(call)
             return
         params = self._sizes(call)
-        params += [self._parameter(name, given) for name in _PARAMETERS[name].split()]
-        if "comm" in given:
-            params.append(("comm", Kind.COMM, self._comm(call, given["comm"])))
+        params += [self._parameter(name, arguments) for name in _PARAMETERS[name].split()]
+        if "comm" in arguments:
+            params.append(("comm", Kind.COMM, self._comm(call, arguments["comm"])))
         if name in MAKING:
-            made = next(self._made)
+            making_call = next(self._made)
             if name == "Comm_create":
-                params.append(("group", Kind.ARRAY, made.group))
-            params.append(("newcomm", Kind.COMM, self._new_comm(given["newcomm"], made.comm)))
+                params.append(("group", Kind.ARRAY, making_call.group))
+            params.append(("newcomm", Kind.COMM, self._new_comm(arguments["newcomm"], making_call.comm)))
         self._append(call, name, params)
-        if "request" in given:
-            self._live.append(given["request"])
+        if "request" in arguments:
+            self._live.append(arguments["request"])
             if operation(name).flow_later:
-                self._persistent.add(given["request"])
+                self._persistent.add(arguments["request"])
 
     def _sizes(self, call: DumpiCall) -> Params:
         """Return counts and datatypes; those that only the root has are undefined on other ranks."""
-        given, result = call.arguments, Params()
+        arguments, result = call.arguments, Params()
         row = operation(call.name)
         for count, datatype in dict.fromkeys((flow.count, flow.datatype) for flow in row.flows):
             kind = Kind.ARRAY if count.endswith("counts") else Kind.INT
-            if count not in given:
+            if count not in arguments:
                 if row.is_rooted:
                     result += [(count, kind, UNDEFINED), (datatype, Kind.TYPE, UNDEFINED)]
                 continue
-            type_, factor = self._type(call, given[datatype])
-            number = given[count]
+            type_, factor = self._type(call, arguments[datatype])
+            number = arguments[count]
             scaled = tuple(n * factor for n in number) if kind is Kind.ARRAY else number * factor
             result += [(count, kind, scaled), (datatype, Kind.TYPE, type_)]
         return result
@@ -191,8 +191,8 @@ class _RankConverter:
         except KeyError:
             raise self._error(call, f"the size of its datatype {number} is not known") from None
 
-    def _parameter(self, name: str, given: dict[str, Any]) -> tuple[str, Kind, Any]:
-        value = given.get({"ndims": "ndim"}.get(name, name))
+    def _parameter(self, name: str, arguments: dict[str, Any]) -> tuple[str, Kind, Any]:
+        value = arguments.get({"ndims": "ndim"}.get(name, name))
         if value is None:
             return name, Kind.ARRAY if name.endswith("displs") else Kind.INT, UNDEFINED
         if name in ("dest", "source"):
@@ -204,8 +204,8 @@ class _RankConverter:
         if name == "color" and value < 0:
             return name, Kind.INT, UNDEFINED
         if name == "op":
-            known = 0 < value < len(_OPERATORS)
-            return name, Kind.STRING, _OPERATORS[value] if known else "user-defined"
+            is_predefined = 0 < value < len(_OPERATORS)
+            return name, Kind.STRING, _OPERATORS[value] if is_predefined else "user-defined"
         return name, Kind.ARRAY if isinstance(value, tuple) else Kind.INT, value
 
     def _comm(self, call: DumpiCall, number: int) -> object:
@@ -236,18 +236,18 @@ class _RankConverter:
         return comm
 
     def _complete(self, call: DumpiCall) -> None:
-        name, given = call.name, call.arguments
-        if not given.get("flag", 1) or given.get("outcount", 1) < 1:
+        name, arguments = call.name, call.arguments
+        if not arguments.get("flag", 1) or arguments.get("outcount", 1) < 1:
             self._count_as_computation(call)
             return
-        numbers = given["requests"] if "requests" in given else (given["request"],)
-        if "indices" in given:
-            numbers = tuple(numbers[at] for at in given["indices"] if 0 <= at < len(numbers))
+        numbers = arguments["requests"] if "requests" in arguments else (arguments["request"],)
+        if "indices" in arguments:
+            numbers = tuple(numbers[at] for at in arguments["indices"] if 0 <= at < len(numbers))
             name = "Waitall"
         params = self._requests(name, numbers)
         ended = numbers
-        if "index" in given:
-            at = given["index"]
+        if "index" in arguments:
+            at = arguments["index"]
             ended = numbers[at : at + 1] if at >= 0 else ()
             params.append(("index", Kind.INT, at if ended else UNDEFINED))
         self._append(call, name, params)

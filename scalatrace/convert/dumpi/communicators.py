@@ -108,11 +108,11 @@ class _RankGroups:
 
     def follow_group(self, call: DumpiCall) -> None:
         """Note the group that a call makes."""
-        given = call.arguments
+        arguments = call.arguments
         if call.name == "Comm_group":
-            self.groups[given["group"]] = self.comm(call).members
+            self.groups[arguments["group"]] = self.comm(call).members
             return
-        if "group1" in given:
+        if "group1" in arguments:
             first, second = self.group(call, "group1"), self.group(call, "group2")
             if call.name == "Group_union":
                 members = first + tuple(rank for rank in second if rank not in first)
@@ -127,7 +127,7 @@ class _RankGroups:
                 members = tuple(group[rank] for rank in ranks)
             else:
                 members = tuple(member for rank, member in enumerate(group) if rank not in chosen)
-        self.groups[given["newgroup"]] = members
+        self.groups[arguments["newgroup"]] = members
 
     def _listed(self, call: DumpiCall, size: int) -> list[int]:
         """Return the ranks that a call names; they are in its group of `size` ranks."""
@@ -147,7 +147,7 @@ class _RankGroups:
 class _MakingRanks:
     def __init__(self, calls: list[list[DumpiCall]]) -> None:
         world = DumpiComm("world", tuple(range(len(calls))))
-        self._ranks = [_RankGroups(rank, world, own) for rank, own in enumerate(calls)]
+        self._ranks = [_RankGroups(rank, world, calls_of_rank) for rank, calls_of_rank in enumerate(calls)]
         self._waiting: dict[tuple[DumpiComm, int], dict[int, DumpiCall]] = {}
         self._active = deque(range(len(calls)))
 
@@ -217,7 +217,9 @@ class _MakingRanks:
             if theirs.name != call.name:
                 raise CommunicatorError(other, theirs, f"rank {rank} calls MPI_{call.name} in its place")
         if call.name == "Comm_create":
-            return {rank: (self._ranks[rank].group(own, "group"), ()) for rank, own in calls.items()}
+            return {
+                rank: (self._ranks[rank].group(creation, "group"), ()) for rank, creation in calls.items()
+            }
         if call.name == "Comm_split":
             return _split_ranks(parent, calls)
         if call.name == "Cart_sub":

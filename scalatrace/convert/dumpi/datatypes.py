@@ -54,9 +54,9 @@ class DumpiTypes:
         if name in ("Type_struct", "Type_create_struct"):
             lengths = arguments["lengths" if name == "Type_struct" else "blocklengths"]
             sizes = [self._sizes.get(number) for number in arguments["oldtypes"]]
-            known = [size for size in sizes if size is not None]
-            if len(known) == len(sizes):
-                pairs = zip(lengths, known, strict=False)
+            known_sizes = [size for size in sizes if size is not None]
+            if len(known_sizes) == len(sizes):
+                pairs = zip(lengths, known_sizes, strict=False)
                 self._sizes[arguments["newtype"]] = sum(length * size for length, size in pairs)
         elif name in _REPEATED:
             size = self._sizes.get(arguments["oldtype"])

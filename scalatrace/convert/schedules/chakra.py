@@ -155,10 +155,10 @@ class _RankReader:
         if is_first:
             raise self._error("the file is empty")
         for operation, depends in zip(operations, dependencies, strict=True):
-            known = [ident for ident in dict.fromkeys(depends) if ident in numbers]
-            operation.ended = [numbers[ident] for ident in known]
-            if len(known) < len(set(depends)):  # converters of PyTorch's traces drop nodes
-                self._left_out[MISSING] += len(set(depends)) - len(known)
+            known_idents = [ident for ident in dict.fromkeys(depends) if ident in numbers]
+            operation.ended = [numbers[ident] for ident in known_idents]
+            if len(known_idents) < len(set(depends)):  # converters of PyTorch's traces drop nodes
+                self._left_out[MISSING] += len(set(depends)) - len(known_idents)
         return operations
 
     def _node(self, message: bytes) -> tuple[int, list[int], ScheduledOperation]:

@@ -65,11 +65,11 @@ class _GoalReader:
 
     def read(self, lines: list[str]) -> OperationSchedule:
         for number, line in enumerate(lines, 1):
-            self._line, rest = number, line.strip()
-            if _LONG_NUMBER.search(rest):
+            self._line, text = number, line.strip()
+            if _LONG_NUMBER.search(text):
                 self._fail("a number has more than 19 digits")
-            while rest:
-                rest = self._take_inside(rest) if self._rank >= 0 else self._take_outside(rest)
+            while text:
+                text = self._take_inside(text) if self._rank >= 0 else self._take_outside(text)
         if self._rank >= 0:
             raise FormatError(f"the block of rank {self._rank} is not closed: '}}' is missing", self._path)
         if not self._nranks:

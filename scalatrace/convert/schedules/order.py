@@ -196,9 +196,9 @@ class _Execution:
     def _check_alike(self, rank: int, operation: ScheduledOperation, place: Place) -> None:
         """Check that a rank joins with the collective, and the root, of the rank at `place`."""
         first = self.ranks[place[0]].operations[place[1]]
-        own, expected = str(operation.collective), str(first.collective)
-        if own != expected:
-            reason = f"rank {rank} calls {own}, and rank {place[0]} of its group {expected}"
+        called, expected = str(operation.collective), str(first.collective)
+        if called != expected:
+            reason = f"rank {rank} calls {called}, and rank {place[0]} of its group {expected}"
             raise self._schedule.error(rank, operation, reason)
 
     def _end(self, place: Place) -> None:

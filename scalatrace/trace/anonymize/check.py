@@ -97,7 +97,7 @@ def check_payload(anonymous: bytes, original: bytes, allowed: Allowed) -> None:
         LeakError: one is; the error gives their number only.
     """
     texts = _texts(anonymous) - allowed.texts
-    remains = {left for text in texts if _TELLING.search(left := allowed.rest(text))}
+    remains = {remaining for text in texts if _TELLING.search(remaining := allowed.rest(text))}
     if not remains:
         return
     secrets = {

@@ -54,33 +54,33 @@ class Matched:
 
 def matched(sent: Counts, awaited: Counts) -> Matched:
     """Match as many messages as possible, with those receives first that name source and tag."""
-    left, wild = sent.copy(), dict[tuple[int, int], list[CountedMessage]]()
+    unmatched, wild = sent.copy(), dict[tuple[int, int], list[CountedMessage]]()
     for key, n in awaited.items():
         if key.is_wild:
             wild.setdefault((key.family, key.dest), []).append(key)
-        elif left[key] < n:
-            return Matched(missing=(key, n - left[key]))
+        elif unmatched[key] < n:
+            return Matched(missing=(key, n - unmatched[key]))
         else:
-            left[key] -= n
+            unmatched[key] -= n
     arriving: dict[tuple[int, int], list[CountedMessage]] = {}
     if wild:
-        for key in left:
+        for key in unmatched:
             if (key.family, key.dest) in wild:
                 arriving.setdefault((key.family, key.dest), []).append(key)
     for place, receives in wild.items():
-        flow = _ReceivedMessages(left, arriving.get(place, []))
+        flow = _ReceivedMessages(unmatched, arriving.get(place, []))
         # A receive with one wildcard has fewer messages to choose from.
         for key in sorted(receives, key=lambda key: (key.source == ANY_SOURCE) + (key.tag == ANY_TAG)):
             if missing := flow.add(key, awaited[key]):
                 return Matched(missing=(key, missing))
-    return Matched(left=next(((key, n) for key, n in left.items() if n), None))
+    return Matched(left=next(((key, n) for key, n in unmatched.items() if n), None))
 
 
 class _ReceivedMessages:
     """The messages that the receives of one rank take from the remaining ones."""
 
-    def __init__(self, left: Counts, arriving: list[CountedMessage]) -> None:
-        self._left = left
+    def __init__(self, unmatched: Counts, arriving: list[CountedMessage]) -> None:
+        self._left = unmatched
         self._arriving = arriving
         self._by_source: dict[int, list[CountedMessage]] = {}
         self._by_tag: dict[int, list[CountedMessage]] = {}

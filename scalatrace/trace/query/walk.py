@@ -74,15 +74,15 @@ def walk(trace: Trace, rank: int, thread: int | None = None) -> Iterator[Call]:
 
 def _walk(steps: tuple[WalkStep, ...]) -> Iterator[Call]:
     """Yield the calls of one thread."""
-    at, left, pred = 0, 1, 0
+    at, runs_left, pred = 0, 1, 0
     stack: list[tuple[tuple[WalkStep, ...], int, int]] = []
     while True:
         if at == len(steps):
-            left -= 1
-            if left > 0:
+            runs_left -= 1
+            if runs_left > 0:
                 at = 0
             elif stack:
-                steps, at, left = stack.pop()
+                steps, at, runs_left = stack.pop()
             else:
                 return
             continue
@@ -97,8 +97,8 @@ def _walk(steps: tuple[WalkStep, ...]) -> Iterator[Call]:
                 yield Call(place, values, pred)
                 pred = place.own_pred
         elif times > 0:
-            stack.append((steps, at, left))
-            steps, at, left = step.steps, 0, times
+            stack.append((steps, at, runs_left))
+            steps, at, runs_left = step.steps, 0, times
 
 
 def calls(trace: Trace, event: Event, rank: int) -> Iterator[Call]:

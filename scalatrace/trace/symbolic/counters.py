@@ -87,7 +87,7 @@ class Chain:
         """Per loop, the outermost first: of every execution the iteration, and how many are left."""
         trips = self._trip_counts
         around = () if self.outer is None else self.outer.counters
-        result = [(np.repeat(i, trips), np.repeat(left, trips)) for i, left in around]
+        result = [(np.repeat(i, trips), np.repeat(runs_left, trips)) for i, runs_left in around]
         iterations = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
         return (*result, (iterations, np.repeat(trips, trips) - 1 - iterations))
 
@@ -105,7 +105,7 @@ class Chain:
         rows = self.levels[depth - 1].runs if depth else 1
         if not rows or self.runs % rows:
             return 0
-        inner = [left for _, left in self.counters[depth:]]
+        inner = [runs_left for _, runs_left in self.counters[depth:]]
         return self.runs // rows if all(rows_equal(column, rows) for column in inner) else 0
 
     def columns(self, depth: int) -> dict[str, Ints]:

@@ -78,7 +78,7 @@ def _product(factors: Sequence[Expr]) -> Expr:
     needed = [factor for factor in factors if factor != Const(1)]
     if not needed:
         return Const(1)
-    product, *others = needed
-    for factor in others:
+    product, *further = needed
+    for factor in further:
         product = Binary("*", product, factor)
     return product

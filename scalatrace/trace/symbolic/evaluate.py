@@ -141,13 +141,13 @@ def arrays_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...])
     if not chain.small:
         raise FormulaError(f"an array changes over more than {MAX_RUNS} executions: too many")
     columns = chain.columns(0)
-    known: dict[tuple[int, ...], tuple[int, Vec]] = {}
+    results_by_place: dict[tuple[int, ...], tuple[int, Vec]] = {}
     result = []
     for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-        if row not in known:
-            here = {**place, **dict(zip(columns, row, strict=True))}
-            known[row] = int(evaluate(length, here)), counted(length, element, here)
-        result.append(known[row])
+        if row not in results_by_place:
+            inner_place = {**place, **dict(zip(columns, row, strict=True))}
+            results_by_place[row] = int(evaluate(length, inner_place)), counted(length, element, inner_place)
+        result.append(results_by_place[row])
     return result
 
 

@@ -47,14 +47,14 @@ def _operand(condition: Cond) -> str:
 
 def _conjuncts(parts: Sequence[Cond]) -> Iterator[str]:
     """Yield the texts of conditions that hold together; neighbouring bounds of a value are one: `0<x<X-1`."""
-    left = list(parts)
-    while left:
-        match left:
+    pending = list(parts)
+    while pending:
+        match pending:
             case [
                 Compare("<" | "<=" as low, least, value),
                 Compare("<" | "<=" as high, bounded, most),
-                *left,
+                *pending,
             ] if value == bounded:
                 yield with_rank(f"{format_text(least)}{low}{format_text(value)}{high}{format_text(most)}")
-            case [part, *left]:
+            case [part, *pending]:
                 yield _operand(part)

@@ -154,8 +154,8 @@ def _placed(formula: Value, around: str) -> str:
     ]
     if constant or not signed:
         signed.append((constant < 0, str(abs(constant))))
-    (negative, first), *others = signed
-    text = first + "".join(f"{'-' if less else '+'}{term}" for less, term in others)
+    (negative, first), *further = signed
+    text = first + "".join(f"{'-' if less else '+'}{term}" for less, term in further)
     return around.format(text) if not negative else around.replace("+ {}", "- {}").format(text)
 
 

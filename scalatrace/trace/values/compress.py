@@ -51,11 +51,11 @@ def fold_terms(parts: Iterable[Any], max_terms: int | None = None) -> tuple[Any,
     """
     terms: list[Any] = []
     loops = False  # whether there are loops to extend
-    rest = iter(parts)
-    for part in rest:
+    remaining = iter(parts)
+    for part in remaining:
         terms.append(part)
         if max_terms is not None and len(terms) > max_terms + MAX_FOLDED:
-            return (*terms, *rest)
+            return (*terms, *remaining)
         loops = loops or type(part) is tuple
         while (loops and _extend(terms)) or _fold(terms):
             loops = True

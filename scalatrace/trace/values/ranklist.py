@@ -166,9 +166,9 @@ class RankList:
 
     def __and__(self, other: RankList) -> RankList:
         common = tuple(_common(self.runs, other.runs))
-        for whole in (self, other):  # mostly one is part of the other
-            if common == whole.runs:
-                return whole
+        for operand in (self, other):  # mostly one is part of the other
+            if common == operand.runs:
+                return operand
         return RankList.from_runs(common)
 
     def __sub__(self, other: RankList) -> RankList:
