@@ -32,6 +32,7 @@ from scalatrace.predict.lowering import (
     TraceLowering,
     WaitAction,
 )
+from scalatrace.trace.values import naturals
 
 __all__ = ["CHAKRA", "GROUPS", "messages", "write_chakra"]
 
@@ -196,11 +197,9 @@ def messages(
 
 def _delimit(message: bytes) -> bytes:
     """Return a message after its length, a varint."""
-    length, left = bytearray(), len(message)
-    while left > 0x7F:
-        length.append(left & 0x7F | 0x80)
-        left >>= 7
-    return bytes((*length, left)) + message
+    length = bytearray()
+    naturals.put(length, len(message))
+    return bytes(length) + message
 
 
 class _Nodes:

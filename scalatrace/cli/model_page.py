@@ -7,17 +7,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from re import sub
-from typing import TYPE_CHECKING
 
+from scalatrace import Trace
+from scalatrace.cli.ideal import with_ideal_run
+from scalatrace.errors import ScalatraceError
+from scalatrace.extrap.extrapolate import inputs_of, of_model, result_warnings
+from scalatrace.extrap.formatting import lines
+from scalatrace.extrap.timing.report import FittedMean, fitted_means
+from scalatrace.extrap.timing.rules import Times
+from scalatrace.extrap.timing.site_times import chosen_inputs, site_times
+from scalatrace.extrap.timing.total import total_times
+from scalatrace.extrap.timing.trends import Trends
+from scalatrace.extrap.workers import available
+from scalatrace.files import write_file
+from scalatrace.report.costs.rows import JOIN, distinct_sites, site_of
+from scalatrace.report.page.extrapolated import MAX_TEXT, Fit, ModelFacts
+from scalatrace.report.page.gather import PageOptions, gather
+from scalatrace.report.page.page import page
+from scalatrace.report.scaling.extrapolated_growth import AtSize, GrowthModel, SiteAtSizes
+from scalatrace.stats.interval_width import LEVEL
+from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.origin import EXTRAPOLATED, LOSSY, split_origin
-
-if TYPE_CHECKING:
-    from scalatrace import Trace
-    from scalatrace.extrap.timing.report import FittedMean
-    from scalatrace.report.page.extrapolated import Fit, ModelFacts
-    from scalatrace.report.page.gather import PageOptions
-    from scalatrace.report.scaling.extrapolated_growth import GrowthModel, SiteAtSizes
-    from scalatrace.trace.model.symbolic import SymbolicTrace
 
 __all__ = ["instances", "with_model", "write_model_page"]
 
@@ -42,11 +53,6 @@ def write_model_page(
         warnings: of the result; None: those that follow from the model.
         run_noise: how much whole runs differ, as a part of the time.
     """
-    from scalatrace.cli.ideal import with_ideal_run
-    from scalatrace.files import write_file
-    from scalatrace.report.page.gather import PageOptions, gather
-    from scalatrace.report.page.page import page
-
     facts = _facts(model, trace, run_noise, warnings)
     options = with_ideal_run(PageOptions(model=facts), trace)
     aggregates = gather(trace, path, os.path.getsize(path), options)
@@ -65,16 +71,6 @@ def _facts(
 
     Only extrapolated traces have warnings and times of the inputs; the latter not if calls were dropped.
     """
-    from scalatrace.extrap.extrapolate import inputs_of, result_warnings
-    from scalatrace.extrap.formatting import lines
-    from scalatrace.extrap.timing.report import fitted_means
-    from scalatrace.extrap.timing.rules import Times
-    from scalatrace.extrap.timing.site_times import chosen_inputs
-    from scalatrace.extrap.timing.total import total_times
-    from scalatrace.extrap.timing.trends import Trends
-    from scalatrace.extrap.workers import available
-    from scalatrace.report.page.extrapolated import ModelFacts
-
     timing = split_origin(trace.meta)[1]
     fits = fitted_means(model, timing, run_noise, MAX_FITS)
     fits.sort(key=lambda fit: -_predicted_ns(fit, trace.nprocs))
@@ -102,10 +98,6 @@ def instances(model: SymbolicTrace, trace: Trace) -> Iterator[Trace]:
 
     Those that cannot be made are left out.
     """
-    from scalatrace.errors import ScalatraceError
-    from scalatrace.extrap.extrapolate import inputs_of, of_model
-    from scalatrace.extrap.timing.site_times import chosen_inputs
-
     if EXTRAPOLATED not in trace.meta or LOSSY in model.meta:
         return
     inputs, timing = inputs_of(trace), split_origin(trace.meta)[1]
@@ -119,9 +111,6 @@ def instances(model: SymbolicTrace, trace: Trace) -> Iterator[Trace]:
 
 def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], GrowthModel]:
     """Return operation and call site -> model of the part that takes most time; `fits`: the longest first."""
-    from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.scaling.extrapolated_growth import GrowthModel
-
     site_models: dict[tuple[str, str], GrowthModel] = {}
     for fitted in fits:
         where = "in the call" if fitted.stat == "comm_ns" else "computation before it"
@@ -151,17 +140,12 @@ def _round_numbers(formula: str) -> str:
 
 def _after(fitted: FittedMean) -> str:
     """Return operation and call site of the predecessor."""
-    from scalatrace.trace.model.callsite import short_frame
-
     op, stack = fitted.after or ("the start", ())
     return f"{op}  {short_frame(stack[0]) if stack else ''}".strip()
 
 
 def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
     """Yield the first fits, with callers in their names where they differ only in these."""
-    from scalatrace.report.costs.rows import JOIN, distinct_sites
-    from scalatrace.trace.model.callsite import short_frame
-
     drawn_fits = fits[:MAX_DRAWN_FITS]
     sites = distinct_sites(
         [
@@ -180,10 +164,6 @@ def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
 
 
 def _at_sizes(model: SymbolicTrace, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
-    from scalatrace.extrap.timing.site_times import site_times
-    from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.scaling.extrapolated_growth import AtSize, SiteAtSizes
-
     for fitted in site_times(model, chosen):
         sizes = (
             AtSize(n, total.comm_ns / n, total.compute_ns / n, total.timed / n)
@@ -203,9 +183,6 @@ def _parameters(model: SymbolicTrace, chosen: dict[int, int], inputs: dict[str, 
 
 
 def _fit(fitted: FittedMean, site: str, nprocs: int) -> Fit:
-    from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
-    from scalatrace.stats.interval_width import LEVEL
-
     trend = fitted.trend
     least, most = min(trend.samples), max(nprocs, *trend.samples)
     scales = sorted({round(least * (most / least) ** (i / CURVE_POINTS)) for i in range(CURVE_POINTS + 1)})

@@ -172,10 +172,14 @@ def _with_predictions(
     Raises:
         ScalatraceError: a trace cannot be simulated.
     """
-    from scalatrace.cli.model_page import instances, with_model
-
     model = _model(args, traces)
-    shown = [with_model(options, model, trace) if model else options for trace in traces]
+    shown = [options for _ in traces]
+    instances_of_traces: list[Iterable[Trace]] = [() for _ in traces]
+    if model is not None:
+        from scalatrace.cli.model_page import instances, with_model
+
+        shown = [with_model(options, model, trace) for trace in traces]
+        instances_of_traces = [instances(model, trace) for trace in traces]
     shown = [
         with_ideal_run(page_options, trace)
         for page_options, trace in track(list(zip(shown, traces, strict=True)), "following waits")
@@ -185,7 +189,6 @@ def _with_predictions(
     from scalatrace.predict.platform import read_platform
 
     platform = read_platform(args.platform)
-    instances_of_traces = [instances(model, trace) if model else [] for trace in traces]
     with_simulations = []
     for aggregates, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
         prediction, simulate_lines = predict(trace, platform, sizes)
