@@ -22,6 +22,7 @@ from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import MAX_EXAMPLES, Parser, subparsers_of
 from scalatrace.cli.registry import ALIASES, COMMANDS, GROUPS, MODES, Command, find
 from support.builder import stencil
+from support.drawing import complaint_of
 
 
 @pytest.fixture
@@ -34,15 +35,6 @@ def trace_file(tmp_path: Path) -> Path:
 def output(capsys: pytest.CaptureFixture[str], *argv: object, status: int = 0) -> str:
     assert main([str(a) for a in argv]) == status
     return capsys.readouterr().out
-
-
-def complaint(capsys: pytest.CaptureFixture[str], *argv: object, status: int) -> str:
-    """What a command says when it refuses: one line."""
-    assert main([str(a) for a in argv]) == status
-    err = capsys.readouterr().err
-    assert err.startswith("scalatrace: ")
-    assert err.count("\n") == 1
-    return err
 
 
 MAX_HELP_LINES, HELP_COLUMNS = 2 * 24, 80
@@ -172,7 +164,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[1] == f"trace format {facts['trace_format']}, text form {facts['text_form']}"
     assert lines[2].startswith(f"Python {platform.python_version()}, ")
     assert lines[3].startswith("MPI")
-    assert "did you mean --json?" in complaint(capsys, "--version", "--jsn", status=2)
+    assert "did you mean --json?" in complaint_of(capsys, "--version", "--jsn", status=2)
 
 
 def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,19 +172,19 @@ def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_command_suggests(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "did you mean stats?" in complaint(capsys, "stat", status=2)
+    assert "did you mean stats?" in complaint_of(capsys, "stat", status=2)
 
 
 def test_unknown_option_is_wrong_usage(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
-    assert "no option --colour" in complaint(capsys, "info", trace_file, "--colour", status=2)
+    assert "no option --colour" in complaint_of(capsys, "info", trace_file, "--colour", status=2)
 
 
 @pytest.mark.parametrize("command", ["info", "show", "stats", "matrix"])
 def test_missing_and_damaged_files(command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "nowhere.st" in complaint(capsys, command, tmp_path / "nowhere.st", status=1)
+    assert "nowhere.st" in complaint_of(capsys, command, tmp_path / "nowhere.st", status=1)
     damaged = tmp_path / "damaged.st"
     damaged.write_bytes(b"\x89STRC\r\n\x1a" + bytes(40))
-    assert "damaged.st" in complaint(capsys, command, damaged, status=1)
+    assert "damaged.st" in complaint_of(capsys, command, damaged, status=1)
 
 
 def test_info(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
@@ -222,7 +214,7 @@ def test_show_text_packs_to_an_equal_trace(capsys: pytest.CaptureFixture[str], t
 def test_pack_names_the_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     text = tmp_path / "bad.txt"
     text.write_text("scalatrace trace 1\nnprocs many\n")
-    assert "bad.txt:2" in complaint(capsys, "pack", text, "-o", tmp_path / "x.st", status=1)
+    assert "bad.txt:2" in complaint_of(capsys, "pack", text, "-o", tmp_path / "x.st", status=1)
     assert not (tmp_path / "x.st").exists()
 
 
@@ -240,7 +232,7 @@ def test_show_rank(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None
 
 
 def test_show_refuses_ranks_that_are_not_there(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
-    assert "rank 9" in complaint(capsys, "show", trace_file, "--rank", 9, status=2)
+    assert "rank 9" in complaint_of(capsys, "show", trace_file, "--rank", 9, status=2)
 
 
 def test_stats(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
@@ -279,7 +271,7 @@ def test_diff_tells_where_and_exits_1(capsys: pytest.CaptureFixture[str], trace_
     found = json.loads(output(capsys, "diff", trace_file, changed, "--json", status=1))
     assert [d["rank"] for d in found["differences"]] == [0, 1, 2, 3]
     assert output(capsys, "diff", trace_file, changed, "--ignore", "count").strip() == "equal"
-    assert "nonsense" in complaint(capsys, "diff", trace_file, changed, "--ignore", "nonsense", status=2)
+    assert "nonsense" in complaint_of(capsys, "diff", trace_file, changed, "--ignore", "nonsense", status=2)
 
 
 def test_verify_without_logs(capsys: pytest.CaptureFixture[str], trace_file: Path, tmp_path: Path) -> None:

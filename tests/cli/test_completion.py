@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from scalatrace.cli.completion import SHELLS, whole_parser
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import subparsers_of
 from scalatrace.cli.registry import COMMANDS
+from support.drawing import json_of
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,7 @@ def completed(script: Path, folder: Path, *words: str) -> set[str]:
 
 
 def test_json_has_all_commands_and_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["completion", "--json"]) == 0
-    commands = {command["name"]: command for command in json.loads(capsys.readouterr().out)["commands"]}
+    commands = {command["name"]: command for command in json_of(capsys, "completion")["commands"]}
     assert list(commands) == [command.name for command in COMMANDS]
     (by,) = (one for one in commands["stats"]["arguments"] if "--by" in one["names"])
     assert {"op", "site", "rank"} <= set(by["choices"])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from scalatrace.cli import main
 from scalatrace.record import doctor
 from scalatrace.record.doctor import Fact
+from support.drawing import json_of
 
 WORKS = Fact("mpi4py", True, "4.1")
 MISSING = Fact("ranks > cores", False, "mpiexec -n 3 fails", "export A=1", optional=True)
@@ -26,8 +25,7 @@ def test_marks_and_exit_status(
     assert lines[1].startswith("– ranks > cores")
     assert lines[2].split() == ["→", "export", "A=1"]
     assert ("✗ starts a rank" in "\n".join(lines)) == (status == 1)
-    assert main(["doctor", "--json"]) == status
-    assert json.loads(capsys.readouterr().out)[1]["optional"] is True
+    assert json_of(capsys, "doctor", status=status)[1]["optional"] is True
 
 
 def test_what_is_not_installed_has_no_tick(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from shutil import copyfile
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from scalatrace.cli import main
 from scalatrace.extrap import model_of
 from scalatrace.trace.io.writer import save
+from support.drawing import json_of
 from support.many_hours import CALL_NS, COUNT, NPROCS, STEP_NS, STEPS, TOTAL_NS, many_hours
 
 LATER_NS = TOTAL_NS // STEPS * (STEPS - 1)
@@ -27,11 +27,6 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(file)
 
 
-def result(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert main([*words, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def numbers(value: Any) -> list[float]:
     """Return all numbers in plain data."""
     if isinstance(value, dict | list):
@@ -40,7 +35,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def test_stats(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = result(capsys, "stats", path)
+    data = json_of(capsys, "stats", path)
     rows = {row["operation"]: row for row in data["rows"]}
     assert rows["Irecv"]["compute_ns"] == pytest.approx(LATER_NS, rel=EXACTLY)
     assert rows["Send"]["bytes_sent"] == NPROCS * STEPS * COUNT * 8 > 1 << 63
@@ -48,14 +43,14 @@ def test_stats(path: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_info(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    performance = result(capsys, "info", path)["performance"]
+    performance = json_of(capsys, "info", path)["performance"]
     assert performance["compute_ns"] == pytest.approx(LATER_NS, rel=EXACTLY)
     assert performance["run_time_ns"] == pytest.approx(LATER_NS / NPROCS + STEPS * 4 * CALL_NS, rel=EXACTLY)
 
 
 @pytest.mark.slow
 def test_variability(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = result(capsys, "variability", path, "--ranks", "2000000")
+    data = json_of(capsys, "variability", path, "--ranks", "2000000")
     assert all(row["median_ns"] > LATER_NS / NPROCS for row in data["predictions"])
 
 
@@ -69,14 +64,14 @@ def formulas(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_models(formulas: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = result(capsys, "models", "--trace", formulas, "--platform", "cluster", "--ranks", str(NPROCS))
+    data = json_of(capsys, "models", "--trace", formulas, "--platform", "cluster", "--ranks", str(NPROCS))
     found = numbers(data)
     assert min(found) >= 0
     assert max(found) > COUNT  # ns of messages of 2^43 bytes
 
 
 def test_formulas_of_a_million_ranks(formulas: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = result(capsys, "stats", formulas, "-P", str(NPROCS))
+    data = json_of(capsys, "stats", formulas, "-P", str(NPROCS))
     rows = {row["operation"]: row for row in data["rows"]}
     assert rows["Send"]["bytes_sent"] == NPROCS * STEPS * COUNT * 8
     assert min(numbers(data)) >= 0
@@ -84,7 +79,7 @@ def test_formulas_of_a_million_ranks(formulas: str, capsys: pytest.CaptureFixtur
 
 @pytest.mark.slow
 def test_simulate(path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = result(capsys, "simulate", path, "--platform", "cluster")
+    data = json_of(capsys, "simulate", path, "--platform", "cluster")
     rows = {row["operation"]: row for row in data["rows"]}
     assert rows["Irecv"]["compute_ns"] == pytest.approx(TOTAL_NS, rel=EXACTLY)
     assert data["time_ns"] > STEPS * STEP_NS * 0.99

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from shutil import copy
-from typing import Any
 
 import pytest
 
@@ -14,6 +12,7 @@ import scalatrace
 from scalatrace.cli import main
 from scalatrace.trace.model.trace import RUN_TIME_NS
 from scalatrace.trace.symbolic.origin import EXTRAPOLATED
+from support.drawing import json_of
 from support.timed import S, trace_of, uneven_solver
 
 START_UP, SHUT_DOWN, STEPS = 2.9 * S, 0.5 * S, 50
@@ -27,11 +26,6 @@ def solver_path(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def data_of(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
-    assert main([*words, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
 def check_phases(plain: dict[str, dict[str, int]]) -> None:
     assert plain["start_up"]["mean_ns"] == pytest.approx(START_UP, rel=0.01)
     assert plain["start_up"]["max_ns"] >= plain["start_up"]["mean_ns"]
@@ -39,7 +33,7 @@ def check_phases(plain: dict[str, dict[str, int]]) -> None:
 
 
 def test_info(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    performance = data_of(capsys, "info", solver_path)["performance"]
+    performance = json_of(capsys, "info", solver_path)["performance"]
     check_phases(performance["phases"])
     efficiency = performance["efficiency"]
     assert efficiency["run_time_ns"] == pytest.approx(8.1 * S, rel=0.05)
@@ -53,19 +47,19 @@ def test_info(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_stats(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = data_of(capsys, "stats", solver_path)
+    data = json_of(capsys, "stats", solver_path)
     check_phases(data["phases"])
     assert data["whole"]["compute_ns"] == pytest.approx(4 * 2.425 * S, rel=0.02)
     rows = {row["operation"]: row for row in data["rows"]}
     assert rows["Cart_create"]["calls"] == 4
     assert rows["Cart_create"]["mpi_ns"] is rows["Cart_create"]["compute_ns"] is None
-    ranks = data_of(capsys, "stats", solver_path, "--by", "rank")["rows"]
+    ranks = json_of(capsys, "stats", solver_path, "--by", "rank")["rows"]
     assert ranks[0]["compute_ns"] == pytest.approx(8.05 * S, rel=0.05)
     assert ranks[1]["compute_ns"] == pytest.approx(0.55 * S, abs=0.2 * S)
 
 
 def test_simulate(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = data_of(capsys, "simulate", solver_path, "--platform", "cluster")
+    data = json_of(capsys, "simulate", solver_path, "--platform", "cluster")
     check_phases(data["phases"])
     assert data["drawn"]["median_ns"] == pytest.approx(8.05 * S, rel=0.05)
     path = {row["operation"]: row["path_ns"] for row in data["rows"]}
@@ -75,7 +69,7 @@ def test_simulate(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_report(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (page,) = data_of(capsys, "report", solver_path, "--platform", "cluster")["traces"]
+    (page,) = json_of(capsys, "report", solver_path, "--platform", "cluster")["traces"]
     assert page["summary"]["phases"].startswith("start-up 2.")
     assert all("Cart_create" not in row["after"][0] for row in page["computing"])
     assert all("Cart_create" not in advice["title"] + advice["text"] for advice in page["advice"])
@@ -83,14 +77,14 @@ def test_report(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_variability(solver_path: str, capsys: pytest.CaptureFixture[str]) -> None:
-    data = data_of(capsys, "variability", solver_path, "-P", "64")
+    data = json_of(capsys, "variability", solver_path, "-P", "64")
     check_phases(data["phases"])
     assert data["total_ns"] < 12 * S
 
 
 def test_regress(solver_path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = [str(copy(solver_path, tmp_path / f"{i}.st")) for i in range(5)]
-    data = data_of(capsys, "regress", *runs, "--window", "0")
+    data = json_of(capsys, "regress", *runs, "--window", "0")
     check_phases(data["phases"][0])
     factors = {each["factor"]: each["values"][0] for each in data["evolution"]}
     assert factors["total"] == pytest.approx((2.425 + 5.63) * S, rel=0.05)
@@ -116,7 +110,7 @@ def test_a_vague_extrapolated_run_time_is_an_interval_everywhere(
     for command in ("info", "stats"):
         assert main([command, str(path)]) == 0
         assert "run time 2 s .. 20 s (95 %)" in capsys.readouterr().out
-        facts = data_of(capsys, command, str(path))
+        facts = json_of(capsys, command, str(path))
         assert facts.get("performance", facts)["run_time_interval_ns"] == [2 * 10**9, 20 * 10**9]
     assert main(["report", str(path), "-o", str(tmp_path / "a.html")]) == 0
     assert "2 s to 20 s (95 %)" in (tmp_path / "a.html").read_text()

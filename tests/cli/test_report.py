@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import webbrowser
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.trace.io.writer import save
+from support.drawing import json_of
 from support.reported import extrapolate_rings, ring, timed
 
 
@@ -44,16 +44,15 @@ def test_open(traces: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json(traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", *traces, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json_of(capsys, "report", *traces)
     assert [one["summary"]["nprocs"] for one in data["traces"]] == [4, 6]
     assert data["comparison"]["figures"][0]["name"] == "ranks"
     assert not Path("report.html").exists()
 
 
 def test_ranks_and_window(traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", traces[0], "--json", "--ranks", "2-3,0,2", "--window", "0.00002-0.00005"]) == 0
-    timeline = json.loads(capsys.readouterr().out)["traces"][0]["timeline"]
+    words = ("--ranks", "2-3,0,2", "--window", "0.00002-0.00005")
+    timeline = json_of(capsys, "report", traces[0], *words)["traces"][0]["timeline"]
     assert [line["rank"] for line in timeline["lines"]] == [2, 3, 0]
     starts = [bar[0] for line in timeline["lines"] for bar in line["items"]]
     assert 16_000 <= min(starts) <= max(starts) <= 50_000
@@ -98,8 +97,7 @@ def test_mistakes(
 def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     extrapolate_rings()
     capsys.readouterr()
-    assert main(["report", "big.st", "--model", "ring.stx", "--json"]) == 0
-    provenance = json.loads(capsys.readouterr().out)["traces"][0]["provenance"]
+    provenance = json_of(capsys, "report", "big.st", "--model", "ring.stx")["traces"][0]["provenance"]
     assert "4, 6, 8 ranks" in provenance["origin"]
     assert any("dest" in line and "mod size" in line for line in provenance["model"])
     fit = provenance["fits"][0]
@@ -143,8 +141,7 @@ def test_pages_of_extrapolated_traces(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def provenance(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
     capsys.readouterr()
-    assert main(["report", *argv, "--json"]) == 0
-    return [one["provenance"] for one in json.loads(capsys.readouterr().out)["traces"]]
+    return [one["provenance"] for one in json_of(capsys, "report", *argv)["traces"]]
 
 
 def rings(*sizes: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from scalatrace.report.style import coarse_duration
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm, stencil
+from support.drawing import json_of
 
 CLUSTER = """
 format = 1
@@ -36,8 +36,7 @@ def trace(tmp_path: Path) -> str:
 
 
 def facts(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
-    assert main(["simulate", *words, "--platform", "cluster", "--json"]) == 0
-    result: dict[str, object] = json.loads(capsys.readouterr().out)
+    result: dict[str, object] = json_of(capsys, "simulate", *words, "--platform", "cluster")
     return result
 
 
@@ -68,8 +67,9 @@ def test_links_are_shared_as_asked(trace: str, tmp_path: Path, capsys: pytest.Ca
     path.write_text(TREE)
 
     def run(*words: str) -> dict[str, Any]:
-        assert main(["simulate", trace, "--platform", str(path), "--no-tolerance", "--json", *words]) == 0
-        result: dict[str, Any] = json.loads(capsys.readouterr().out)
+        result: dict[str, Any] = json_of(
+            capsys, "simulate", trace, "--platform", path, "--no-tolerance", *words
+        )
         return result
 
     loads, flows, none = run(), run("--network", "flows"), run("--network", "none")
@@ -135,15 +135,13 @@ def test_measured_runs_make_the_interval(
     assert "measured runs of this platform: 0" in out
     predicted_s = 0.0
     for done, factor in enumerate((1.1, 1.2, 1.3), 1):
-        assert main([*words, "--json"]) == 0
-        predicted_s = json.loads(capsys.readouterr().out)["drawn"]["median_ns"] / 1e9
+        predicted_s = json_of(capsys, *words)["drawn"]["median_ns"] / 1e9
         assert main([*words, "--measured", str(factor * predicted_s)]) == 0
         out = capsys.readouterr().out
         assert f"{factor:.3f} of the predicted time" in out
         assert f"measured runs of this platform: {done}" in out
     assert [check.ranks for check in read_platform(path).checks] == [4] * 3
-    assert main([*words, "--json"]) == 0
-    drawn = json.loads(capsys.readouterr().out)["drawn"]
+    drawn = json_of(capsys, *words)["drawn"]
     assert drawn["checks"] == {"count": 3, "low": pytest.approx(1.1), "high": pytest.approx(1.3)}
     assert drawn["low_ns"] <= drawn["median_ns"] < 1.3e9 * predicted_s < drawn["high_ns"]
     assert main(words) == 0

@@ -14,6 +14,7 @@ from scalatrace.cli import main
 from scalatrace.predict.engine.study import FORMAT, StudyFile, StudyResult, StudyRun, StudySetting
 from scalatrace.report.predictions.study import StudyReporter
 from support.builder import stencil
+from support.drawing import json_of
 from support.mpis import Mpi
 from support.running import mpirun
 
@@ -28,8 +29,7 @@ def trace(tmp_path: Path) -> str:
 
 
 def study(capsys: Capture, *words: str, status: int = 0) -> dict[str, Any]:
-    assert main(["study", *words, "--json", "--workers", "1"]) == status
-    result: dict[str, Any] = json.loads(capsys.readouterr().out)
+    result: dict[str, Any] = json_of(capsys, "study", *words, "--workers", "1", status=status)
     return result
 
 
@@ -48,20 +48,18 @@ def test_all_combinations(trace: str, capsys: Capture) -> None:
 
 def test_times_are_those_of_simulate(trace: str, capsys: Capture) -> None:
     rows = study(capsys, trace, "--platform", "cluster", "--repeat", "5", "--seed", "3")["rows"]
-    assert main(["simulate", trace, "--platform", "cluster", "--repeat", "5", "--seed", "3", "--json"]) == 0
-    drawn = json.loads(capsys.readouterr().out)["drawn"]
+    simulate = ("simulate", trace, "--platform", "cluster")
+    drawn = json_of(capsys, *simulate, "--repeat", "5", "--seed", "3")["drawn"]
     assert [rows[0][name] for name in ("time_ns", "low_ns", "high_ns", "runs")] == [
         drawn[name] for name in ("median_ns", "low_ns", "high_ns", "runs")
     ]
     mean = study(capsys, trace, "--platform", "cluster")["rows"][0]
-    assert main(["simulate", trace, "--platform", "cluster", "--json"]) == 0
-    assert mean["time_ns"] == json.loads(capsys.readouterr().out)["time_ns"]
+    assert mean["time_ns"] == json_of(capsys, *simulate)["time_ns"]
 
 
 def test_processes_give_the_same_times(trace: str, capsys: Capture) -> None:
     words = ("--platform", "cluster", "--factors", "latency=1,2,4", "--repeat", "2")
-    assert main(["study", trace, *words, "--json", "--workers", "2"]) == 0
-    assert json.loads(capsys.readouterr().out) == study(capsys, trace, *words)
+    assert json_of(capsys, "study", trace, *words, "--workers", "2") == study(capsys, trace, *words)
 
 
 @pytest.mark.mpi

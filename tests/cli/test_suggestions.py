@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import Parser, subparsers_of
 from scalatrace.cli.registry import COMMANDS, MODES
 from scalatrace.spelling import did_you_mean
+from support.drawing import complaint_of
 
 
 def parsers() -> Iterator[tuple[list[str], Parser]]:
@@ -27,14 +27,6 @@ def misspelt(word: str) -> str:
     return word[:-2] + word[-1]
 
 
-def complaint(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert main(words) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("scalatrace: ")
-    assert err.count("\n") == 1
-    return err
-
-
 EVERY = list(parsers())
 IDS = [" ".join(words) for words, _ in EVERY]
 
@@ -46,11 +38,11 @@ def test_options(words: list[str], parser: Parser, capsys: pytest.CaptureFixture
     for option in options:
         wrong = misspelt(option)
         if wrong not in options:
-            shown = complaint(capsys, *words, wrong)
+            shown = complaint_of(capsys, *words, wrong)
             assert f"no option {wrong}" in shown
             assert "did you mean --" in shown
     longest = max(options, key=len)
-    assert f"did you mean {longest}?" in complaint(capsys, *words, f"{misspelt(longest)}=1")
+    assert f"did you mean {longest}?" in complaint_of(capsys, *words, f"{misspelt(longest)}=1")
 
 
 @pytest.mark.parametrize(("words", "parser"), EVERY, ids=IDS)
@@ -59,20 +51,20 @@ def test_choices(words: list[str], parser: Parser, capsys: pytest.CaptureFixture
         choices = [str(choice) for choice in action.choices or ()]
         for choice in (choice for choice in choices if len(choice) > 3):
             option = action.option_strings[-1:]
-            shown = complaint(capsys, *words, *option, misspelt(choice))
+            shown = complaint_of(capsys, *words, *option, misspelt(choice))
             assert f"did you mean {choice}?" in shown
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda c: c.name)
 def test_commands(command: object, capsys: pytest.CaptureFixture[str]) -> None:
     name = command.name  # type: ignore[attr-defined]
-    shown = complaint(capsys, misspelt(name))
+    shown = complaint_of(capsys, misspelt(name))
     assert "did you mean " in shown
-    assert "did you mean --version?" in complaint(capsys, "--versoin")
+    assert "did you mean --version?" in complaint_of(capsys, "--versoin")
 
 
 def test_options_of_the_traced_program_are_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = complaint(capsys, "record", "--stacks", "nnoe", "--", "app", "--steps", "10")
+    shown = complaint_of(capsys, "record", "--stacks", "nnoe", "--", "app", "--steps", "10")
     assert "did you mean none?" in shown
     assert "--steps" not in shown
 

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.stats import StatsReporter
@@ -20,7 +19,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
-from support.drawing import drawn
+from support.drawing import drawn, json_of
 
 
 def barriers(nprocs: int, load: Vec | None, in_calls: Vec | None = None) -> Trace:
@@ -121,9 +120,7 @@ def test_matrix_needs_destinations(capsys: pytest.CaptureFixture[str], tmp_path:
         pairs(sends(dest=Summary(Histogram(40, 0, 3, 1, 1), 1)))
     path = f"{tmp_path}/a.st"
     save(sends(count=SIZES), path)
-    assert main(["matrix", "--json", path]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"] == [
+    assert json_of(capsys, "matrix", path)["notes"] == [
         "messages whose sizes are kept as histograms count their mean size: Send.count"
     ]
-    assert main(["matrix", "--json", "--what", "messages", path]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"] == []
+    assert json_of(capsys, "matrix", "--what", "messages", path)["notes"] == []

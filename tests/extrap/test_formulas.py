@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +28,7 @@ from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.calls import IssuedCall, call
+from support.drawing import json_of
 from support.formulas import part
 from support.grids import Body, Rank, ends, halo, panels, trace_of, wavefront
 
@@ -152,8 +152,7 @@ def test_very_many_ranks_need_not_be_counted(
     assert "uncounted events" in capsys.readouterr().out
     assert main(["info", out]) == 0
     assert "uncounted" in capsys.readouterr().out
-    assert main(["info", "--json", out]) == 0
-    assert json.loads(capsys.readouterr().out)["events"] is None
+    assert json_of(capsys, "info", out)["events"] is None
 
 
 def test_tables_hold_no_formulas(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.symbolic import Rule, SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call, record
+from support.drawing import json_of
 from support.faults import FAULTS, changed, exchange
 from support.grids import Body, Rank, butterfly, collectors, halo, trace_of
 
@@ -122,8 +122,7 @@ def test_command_on_formulas(
     assert main(["check", str(tmp_path / "right.stx"), "--ranks", "50"]) == 0
     assert "match on 5 sizes from 9 to 49 ranks" in capsys.readouterr().out
     save(replace(model, nodes=changed(model.nodes, 13, "tag")), tmp_path / "wrong.stx")
-    assert main(["check", str(tmp_path / "wrong.stx"), "--ranks", "16", "--json"]) == 1
-    sizes = json.loads(capsys.readouterr().out)["sizes"]
+    sizes = json_of(capsys, "check", tmp_path / "wrong.stx", "--ranks", "16", status=1)["sizes"]
     assert [(size["ranks"], size["grid"]) for size in sizes] == [(9, "3x3"), (16, "4x4")]
     assert "waits for 1 message with tag 0" in sizes[0]["conflict"]
     assert main(["instantiate", str(tmp_path / "wrong.stx"), "-P", "36", "-o", str(tmp_path / "a.st")]) == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from math import prod
@@ -23,6 +22,7 @@ from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 from support.calls import IssuedCall, call
+from support.drawing import json_of
 from support.faults import FAULTS, changed, exchange
 from support.grids import Body, Rank, butterfly, halo, steps, trace_of
 
@@ -319,8 +319,7 @@ def test_check_reports_proofs(
     save(model, path := tmp_path / "app.stx")
     assert main(["check", str(path), "--ranks", "16", "--prove", "600"]) == 0
     assert "proved for all sizes with X = Y >= 3" in capsys.readouterr().out
-    assert main(["check", str(path), "--prove", "0", "--json"]) == 0
-    assert "proof" not in json.loads(capsys.readouterr().out)
+    assert "proof" not in json_of(capsys, "check", path, "--prove", "0")
 
 
 def test_check_fails_with_a_counterexample(
@@ -328,6 +327,6 @@ def test_check_fails_with_a_counterexample(
 ) -> None:
     wrong = replace(model, nodes=changed(model.nodes, 11, "tag"))
     save(wrong, path := tmp_path / "app.stx")
-    assert main(["check", str(path), "--ranks", "4", "--json", "--prove", "600"]) == 1
-    (one, *_) = (row for row in json.loads(capsys.readouterr().out)["proof"]["open"] if row["grid"])
+    proof = json_of(capsys, "check", path, "--ranks", "4", "--prove", "600", status=1)["proof"]
+    (one, *_) = (row for row in proof["open"] if row["grid"])
     assert "tag" in one["reason"]

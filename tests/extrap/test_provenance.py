@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.symbolic.origin import split_origin
 from support.calls import IssuedCall, call
+from support.drawing import json_of
 from support.grids import Rank, halo, trace_of
 
 LINES = [(4,), (5,), (6,)]
@@ -161,8 +161,8 @@ def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for trace in _traces():
         paths.append(str(tmp_path / f"{trace.nprocs}.st"))
         scalatrace.save(trace, paths[-1])
-    assert main(["extrapolate", *paths, "--suggest", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["sizes"][0] == {"ranks": 7, "grid": "7", "inputs": {}}
+    size = json_of(capsys, "extrapolate", *paths, "--suggest")["sizes"][0]
+    assert size == {"ranks": 7, "grid": "7", "inputs": {}}
     assert main(["extrapolate", *paths, "-P", "12", "--suggest"]) == 0
     assert "no further one is needed" in capsys.readouterr().out
     assert main(["extrapolate", *paths, "-P", "12", "--lossy", "--suggest"]) == 2

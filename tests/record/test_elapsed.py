@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from scalatrace import load
 from scalatrace.cli import main
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.trace.threads import elapsed_ns, thread_count
+from support.drawing import json_of
 from support.mpis import Mpi
 
 PROGRAM = """
@@ -60,8 +60,7 @@ def test_run_time_of_several_threads_is_elapsed_time(
     whole = whole_time(trace.without_phases)
     sums = ((whole.compute_ns or 0.0) + (whole.comm_ns or 0.0)) / 2
     assert 1.5 * elapsed < sums < 5 * elapsed
-    assert main(["info", str(run.trace), "--json"]) == 0
-    performance = json.loads(capsys.readouterr().out)["performance"]
+    performance = json_of(capsys, "info", run.trace)["performance"]
     assert performance["run_time_ns"] == round(elapsed)
     assert performance["efficiency"] is None
     assert main(["stats", str(run.trace)]) == 0

@@ -22,6 +22,7 @@ from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
+from support.drawing import json_of
 from support.reported import extrapolate_rings, hostile, recorded, ring, timed
 from support.runs import run_of
 
@@ -41,10 +42,8 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_simulated_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page has the numbers of `simulate`."""
-    assert main(["simulate", "a.st", "--platform", "cluster", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert main(["report", "a.st", "--platform", "cluster", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["traces"][0]["prediction"]
+    facts = json_of(capsys, "simulate", "a.st", "--platform", "cluster")
+    shown = json_of(capsys, "report", "a.st", "--platform", "cluster")["traces"][0]["prediction"]
     assert shown["time_ns"] == facts["time_ns"]
     assert sum(shown["path"]) == pytest.approx(facts["time_ns"])
     assert shown["interval"] == facts["drawn"]
@@ -66,10 +65,8 @@ def test_a_simulated_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> N
 def test_links_that_are_busy_longest(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topology = NetworkTopology("fat-tree", topo_parameters="2;2,2;1,1;1,1")
     write_platform(Path("tree.toml"), replace(read_platform("cluster"), ranks_per_node=1, topology=topology))
-    assert main(["simulate", "a.st", "--platform", "tree.toml", "--json"]) == 0
-    links = json.loads(capsys.readouterr().out)["links"]
-    assert main(["report", "a.st", "--platform", "tree.toml", "--json"]) == 0
-    (page,) = json.loads(capsys.readouterr().out)["traces"]
+    links = json_of(capsys, "simulate", "a.st", "--platform", "tree.toml")["links"]
+    (page,) = json_of(capsys, "report", "a.st", "--platform", "tree.toml")["traces"]
     assert page["prediction"]["links"] == [{**row, "call site": row["site"]} for row in links]
     rows = page["prediction"]["link_map"]
     assert [(row["name"], row["links"]) for row in rows] == [
@@ -102,8 +99,7 @@ def test_path_and_tables_are_of_the_drawn_run_with_the_median_time(
     """`simulate` makes that run with the seed on the page."""
     monkeypatch.chdir(tmp_path)
     save(recorded()["p2p"], "a.st")
-    assert main(["report", "a.st", "--platform", "cluster", "--json"]) == 0
-    one = json.loads(capsys.readouterr().out)["traces"][0]
+    one = json_of(capsys, "report", "a.st", "--platform", "cluster")["traces"][0]
     shown = one["prediction"]
     drawn = ["simulate", "a.st", "--platform", "cluster", "--times", "drawn", "--json", "--seed"]
     assert main([*drawn, str(shown["seed"])]) == 0
@@ -120,16 +116,14 @@ def test_path_and_tables_are_of_the_drawn_run_with_the_median_time(
         assert main([*drawn, str(seed)]) == 0
         times.append(json.loads(capsys.readouterr().out)["time_ns"])
     assert sorted(times)[9] == shown["time_ns"]
-    assert main(["simulate", "a.st", "--platform", "cluster", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json_of(capsys, "simulate", "a.st", "--platform", "cluster")
     assert shown["mean_ns"] == facts["time_ns"]
     waiting = sum(shown["mean_waiting"].values())
     assert waiting == pytest.approx(sum(row["waiting_ns"] for row in facts["rows"]))
 
 
 def test_machines_and_their_gains(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "a.st", "--platform", "cluster", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["traces"][0]["prediction"]
+    shown = json_of(capsys, "report", "a.st", "--platform", "cluster")["traces"][0]["prediction"]
     gains = dict(shown["gains"])
     assert gains.keys() == {"half the latency", "twice the bandwidth", "cores twice as fast"}
     assert max(gains.values()) < shown["time_ns"]
@@ -153,12 +147,10 @@ def test_predicted_times_on_the_ranks_of_the_inputs(capsys: pytest.CaptureFixtur
     extrapolate_rings()
     capsys.readouterr()
     words = ["--model", "ring.stx", "--platform", "cluster"]
-    assert main(["report", "big.st", *words, "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out)["traces"][0]["prediction"]
+    shown = json_of(capsys, "report", "big.st", *words)["traces"][0]["prediction"]
     assert [row["ranks"] for row in shown["scaling"]] == [4, 6, 8, 64]
     assert shown["scaling"][-1]["time_ns"] == shown["predicted_ns"]
-    assert main(["simulate", "r4.st", "--platform", "cluster", "--json"]) == 0
-    drawn = json.loads(capsys.readouterr().out)["drawn"]
+    drawn = json_of(capsys, "simulate", "r4.st", "--platform", "cluster")["drawn"]
     assert shown["scaling"][0]["time_ns"] == pytest.approx(drawn["median_ns"], rel=0.02)
     text, exponents = shown["scaling_growth"][0]
     assert text == "from 4 to 8 ranks"
@@ -224,8 +216,7 @@ def history(folder: Path, slow: float = 1.0) -> list[str]:
 def test_a_history(slow: float, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = history(tmp_path, slow)
     status = int(slow > 1)
-    assert main(["regress", *paths, "--report", "history.html", "--json"]) == status
-    facts = json.loads(capsys.readouterr().out)
+    facts = json_of(capsys, "regress", *paths, "--report", "history.html", status=status)
     text = Path("history.html").read_text()
     data = embedded(text)
     assert data["runs"] == facts["runs"] == paths

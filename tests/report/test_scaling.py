@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
+from support.drawing import json_of
 from support.late_ranks import STRONG, WEAK, run, times
 
 
@@ -282,15 +282,13 @@ def test_the_command(
     assert main(["report", "8.st", "2.st", "4.st", "-o", "s.html"]) == 0
     assert "From 2 to 8 ranks" in capsys.readouterr().out
     assert "Efficiencies" in Path("s.html").read_text()
-    assert main(["report", "2.st", "4.st", "8.st", "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json_of(capsys, "report", "2.st", "4.st", "8.st")
     assert [row["ranks"] for row in facts["efficiencies"]] == [2, 4, 8]
     assert facts["kind"]["name"] == "strong"
     assert all(0 < row["serialisation"] <= 1 for row in facts["efficiencies"])
-    assert main(["report", "2.st", "4.st", "--scaling", "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
-    assert main(["report", "2.st", "4.st", "8.st", "--weak", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["kind"] == {"name": "weak", "reason": "as given"}
+    assert len(json_of(capsys, "report", "2.st", "4.st", "--scaling")["runs"]) == 2
+    kind = json_of(capsys, "report", "2.st", "4.st", "8.st", "--weak")["kind"]
+    assert kind == {"name": "weak", "reason": "as given"}
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ from scalatrace.trace.query.load import MeanTimes
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm, To, stencil
+from support.drawing import json_of
 from support.random_loops import loops
 from support.reported import million_stencil, recorded, ring, timed
 from support.timed import S, Timed, trace_of, uneven_solver
@@ -129,8 +130,7 @@ def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.Capture
     assert main(words) == 0
     (page,) = json.loads(capsys.readouterr().out)["traces"]
     assert page["timeline"]["simulated_note"]
-    assert main(["simulate", str(path), "--platform", "cluster", "--by", "rank", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = json_of(capsys, "simulate", path, "--platform", "cluster", "--by", "rank")["rows"]
     lines = page["timeline"]["lines"]
     assert [(line["rank"], line["simulated"]) for line in lines] == [
         (rank, is_simulated) for rank in range(4) for is_simulated in (False, True)

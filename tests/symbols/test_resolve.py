@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from scalatrace.symbols.names import _cxx, function_name
 from scalatrace.symbols.resolve import resolve
 from scalatrace.trace.model.trace import Trace
 from support.builder import Builder, Comm
+from support.drawing import json_of
 from support.mpis import Mpi
 from support.running import record
 
@@ -208,8 +208,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scalatrace.save(trace_of("./app", f"renamed+{where[0]:#x}"), given)
     assert main(["resolve", str(given), "-o", str(out)]) == 1
     assert "not found; give its path with --binary" in capsys.readouterr().out
-    assert main(["resolve", str(given), "-o", str(out), "--binary", str(path), "--json"]) == 0
-    (facts,) = json.loads(capsys.readouterr().out)["modules"]
+    (facts,) = json_of(capsys, "resolve", given, "-o", out, "--binary", path)["modules"]
     assert (facts["path"], facts["lines"]) == (str(path), 1)
     assert main(["stats", str(out), "--by", "site"]) == 0
     assert "app.c:3:inner" in capsys.readouterr().out

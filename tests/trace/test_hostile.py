@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from scalatrace.trace.query.requests import MAX_WALKED
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
+from support.drawing import json_of
 from support.traces import endless, expand
 
 BIG = 1 << 62
@@ -175,8 +175,7 @@ def test_deeper_traces_are_refused_in_every_form() -> None:
 def test_info_of_many_ranks_lists_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     b = Builder(1 << 20)
     save(b.of(ring(b)), tmp_path / "a.st")
-    assert main(["info", "--json", str(tmp_path / "a.st")]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json_of(capsys, "info", tmp_path / "a.st")
     assert (facts["ranks"], facts["ranklist"]) == (None, f"<1 0 {1 << 20} 1>")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from scalatrace.cli import main
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.oversubscription import oversubscription_note
+from support.drawing import json_of
 from support.reported import ring
 
 
@@ -39,5 +39,4 @@ def test_info_has_the_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     save(trace, tmp_path / "a.st")
     assert main(["info", str(tmp_path / "a.st")]) == 0
     assert "4 ranks shared 2 cores of a host" in capsys.readouterr().out
-    assert main(["info", str(tmp_path / "a.st"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["oversubscription"].startswith("4 ranks shared")
+    assert json_of(capsys, "info", tmp_path / "a.st")["oversubscription"].startswith("4 ranks shared")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.trace.query.diff import diff
+from support.drawing import json_of
 from support.rings import Extra, ring
 
 SIZES = (4, 5, 6, 8)
@@ -58,8 +58,7 @@ def test_results_without_losses_are_not_lossy(paths: list[str], tmp_path: Path) 
 
 def test_as_json(paths: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "big.st")
-    assert main(["extrapolate", *paths, *DIMS, "-P", "12", "--lossy", "-o", out, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json_of(capsys, "extrapolate", *paths, *DIMS, "-P", "12", "--lossy", "-o", out)
     assert (facts["events"], facts["alone"], facts["checked"]) == (12 * 18, None, True)
     assert [one["dropped"] for one in facts["losses"]] == [2, 0, 0, 0]
     assert {(row["op"], *row["by_rank"]) for row in facts["losses"][0]["calls"]} == {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from scalatrace.predict.timeline.window import WindowLowering
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import ANY_SOURCE
 from support.builder import DOUBLE, Builder, Comm, stencil
+from support.drawing import json_of
 from support.lowered import every_kind, on, run
 
 
@@ -43,8 +43,7 @@ def test_every_format(name: str, file: str, tmp_path: Path, capsys: pytest.Captu
         if name in names:
             pytest.importorskip(package)
     out = str(tmp_path / "out.x")
-    assert main(["export", file, "--to", name, "-o", out, "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
+    facts = json_of(capsys, "export", file, "--to", name, "-o", out)
     assert facts["bytes"] > 100
     if name != "extrap":
         assert 0.3 < facts["estimated_bytes"] / facts["bytes"] < 3

@@ -27,6 +27,7 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call
+from support.drawing import json_of
 from support.grids import Rank, rows_and_columns, steps, trace_of
 
 SEGMENT = Segment(0, 1000.0, 0.25, 10.0, 200.0, 300.0, 0.0, 0.0)
@@ -129,8 +130,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "ceil(log2(P))" in shown
     assert "Waitall" in shown
-    assert main([*words, "--json"]) == 0
-    grids = json.loads(capsys.readouterr().out)["grids"]
+    grids = json_of(capsys, *words)["grids"]
     assert [grid["nranks"] for grid in grids] == [64, 1024]
     assert main([*words, "--latex"]) == 0
     assert capsys.readouterr().out.startswith("T = ")
@@ -138,8 +138,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_command_for_operations(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["models", "--platform", "cluster", "MPI_Allreduce", "p2p", "--bytes", "8", "1048576"]
-    assert main([*words, "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json_of(capsys, *words)
     allreduce, message = data["operations"]
     assert (allreduce["operation"], message["operation"]) == ("allreduce", "message")
     assert [one["algorithm"] for one in allreduce["models"]] == ["recursive_doubling", "rabenseifner"]

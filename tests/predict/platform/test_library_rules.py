@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import scalatrace
-from scalatrace.cli import main
 from scalatrace.errors import UsageError
 from scalatrace.predict.platform import AlgorithmRule, Platform, read_platform
 from scalatrace.predict.platform.algorithms import algorithm_table
@@ -20,6 +18,7 @@ from scalatrace.predict.platform.library_rules import (
     rules_of_library,
 )
 from support.builder import Builder, Comm
+from support.drawing import json_of
 
 OPEN_MPI = "Open MPI v5.0.8, package: Open MPI, ident: 5.0.8, repo rev: v5.0.8"
 MPICH = "MPICH Version:      4.1.2\nMPICH Release date: Wed Jun  7 15:22:45 CDT 2023"
@@ -151,8 +150,7 @@ def test_simulate_takes_the_rules_of_the_recorded_library(
     scalatrace.save(trace, path)
     times, notes = [], []
     for options in ((), ("--mpi", "openmpi"), ("--mpi", "mpich"), ("--mpi", "thakur")):
-        assert main(["simulate", str(path), "--platform", "cluster", "--json", *options]) == 0
-        facts = json.loads(capsys.readouterr().out)
+        facts = json_of(capsys, "simulate", path, "--platform", "cluster", *options)
         times.append(facts["time_ns"])
         notes.append(facts["notes"]["collectives"])
     assert times[0] == times[1] > times[2] == times[3]

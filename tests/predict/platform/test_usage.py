@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 import scalatrace
-from scalatrace.cli import main
 from scalatrace.predict.platform import (
     AlgorithmRule,
     Network,
@@ -20,6 +18,7 @@ from scalatrace.predict.platform import (
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
+from support.drawing import json_of
 
 NETWORK = Network((Segment(latency_ns=1000.0, per_byte_ns=1.0),))
 RING = {"datatype": DOUBLE, "tag": 0, "comm": Comm()}
@@ -36,8 +35,8 @@ def notes(folder: Path, capsys: pytest.CaptureFixture[str], platform: Platform) 
     )
     scalatrace.save(trace, folder / "a.st")
     write_platform(folder / "p.toml", platform)
-    assert main(["simulate", str(folder / "a.st"), "--platform", str(folder / "p.toml"), "--json"]) == 0
-    found: dict[str, str] = json.loads(capsys.readouterr().out)["notes"]
+    facts = json_of(capsys, "simulate", folder / "a.st", "--platform", folder / "p.toml")
+    found: dict[str, str] = facts["notes"]
     return found
 
 

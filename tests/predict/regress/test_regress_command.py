@@ -14,6 +14,7 @@ from scalatrace.cli import main
 from scalatrace.report.predictions.regress import time_factors
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
+from support.drawing import json_of
 from support.runs import SITES, run_of
 
 
@@ -184,10 +185,8 @@ def test_runs_on_other_numbers_of_ranks_are_left_out(
     capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path
 ) -> None:
     other = saved(tmp_path / "other.st", run_of(1, nprocs=4))
-    assert main(["regress", *map(str, history), "--json"]) == 0
-    alone = json.loads(capsys.readouterr().out)
-    assert main(["regress", str(other), *map(str, history), "--json"]) == 0
-    together = json.loads(capsys.readouterr().out)
+    alone = json_of(capsys, "regress", *history)
+    together = json_of(capsys, "regress", other, *history)
     assert together.pop("other_sizes") == [str(other)]
     assert alone.pop("other_sizes") == []
     assert together == alone

@@ -23,6 +23,7 @@ from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
+from support.drawing import json_of
 from support.timed import COMMS, S, solver, trace_of
 
 
@@ -194,8 +195,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace.preds.append((event.op, event.signature))
     trace.nodes = [replace(event, stats=(replace(event.stats[0], pred=1),))]  # none is start-up
     scalatrace.save(trace, path)
-    assert main(["variability", str(path), "-P", "64", "512", "--json"]) == 0
-    data = json.loads(capsys.readouterr().out)
+    data = json_of(capsys, "variability", path, "-P", "64", "512")
     assert data["intervals"][0]["count"] == 100
     pooled = [row for row in data["predictions"] if row["method"] == "pooled"]
     assert [row["nranks"] for row in pooled] == [64, 512]
