@@ -42,8 +42,9 @@ from scalatrace.formula import (
     Value,
     Var,
 )
-from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
+from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.vec import Vec
+from support.builder import INT
 
 NPROCS = 16
 RANK = Var("rank", NPROCS)
@@ -67,7 +68,7 @@ def sent(dest: Value, tag: Expr = ZERO, mark: int | None = None, line: int = 1) 
 
 def program(*body: Stmt) -> BenchmarkProgram:
     comms = tuple(Family(kind, -1, Vec(1), Vec(0)) for kind in ("world", "self", "null"))
-    return BenchmarkProgram(NPROCS, body, comms=comms, types=(Datatype("MPI_INT", 4, 4),))
+    return BenchmarkProgram(NPROCS, body, comms=comms, types=(INT,))
 
 
 def less(e: Expr, n: int) -> Cond:

@@ -12,9 +12,8 @@ from scalatrace.cli import main
 from scalatrace.convert.flat_logs import convert_logs
 from scalatrace.convert.ranks import RankCalls
 from scalatrace.errors import FormatError
-from scalatrace.trace.model.tables import Datatype, Kind
-
-INT = Datatype("MPI_INT", 4, 4)
+from scalatrace.trace.model.tables import Kind
+from support.builder import INT
 
 
 def write_logs(folder: Path, nprocs: int, steps: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 from collections import Counter
 from pathlib import Path
@@ -20,20 +19,12 @@ from scalatrace.convert.schedules.goal_text import read_goal_text
 from scalatrace.convert.schedules.model import OperationKind, OperationSchedule
 from scalatrace.convert.sources import convert
 from scalatrace.errors import FormatError, ScalatraceError, TextError
-from scalatrace.predict.export.goal import GOAL, write_goal
-from scalatrace.predict.lowering import TraceLowering
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 from support.builder import stencil
 from support.calls import record
-from support.goal import Rank, execute, messages_of, read_goal
+from support.goal import Rank, execute, goal_of, messages_of, read_goal
 from support.lowered import every_kind
 from support.random_programs import Program, programs
-
-
-def exported(trace: Trace) -> str:
-    out = io.BytesIO()
-    write_goal(TraceLowering(trace, GOAL), out)
-    return out.getvalue().decode()
 
 
 def imported(text: str, folder: Path) -> Trace:
@@ -60,15 +51,15 @@ def check_same(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("trace", [stencil(), every_kind(4), every_kind(6)])
 def test_exported_and_imported(trace: Trace, tmp_path: Path) -> None:
-    text = exported(trace)
-    check_same(text, exported(imported(text, tmp_path)))
+    text = goal_of(trace)
+    check_same(text, goal_of(imported(text, tmp_path)))
 
 
 @settings(max_examples=12, deadline=None)
 @given(programs(wild=False, turns=3))
 def test_random_programs(tmp_path_factory: pytest.TempPathFactory, program: Program) -> None:
-    text = exported(record(*program))
-    check_same(text, exported(imported(text, tmp_path_factory.mktemp("goal"))))
+    text = goal_of(record(*program))
+    check_same(text, goal_of(imported(text, tmp_path_factory.mktemp("goal"))))
 
 
 @st.composite
@@ -110,7 +101,7 @@ def test_numbers_of_ranks(count: int, tmp_path: Path) -> None:
 @given(schedules())
 def test_any_schedule_keeps_its_dependencies(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     before = read_goal(text)
-    after = read_goal(exported(imported(text, tmp_path_factory.mktemp("goal"))))
+    after = read_goal(goal_of(imported(text, tmp_path_factory.mktemp("goal"))))
     execute(after)
     for old, new in zip(before, after, strict=True):
         order = _places(old, new)
@@ -223,7 +214,7 @@ def test_an_order_in_which_no_rank_waits_for_ever(tmp_path: Path) -> None:
         d: recv 1b from 0 tag 2
         }
         """
-    execute(read_goal(exported(imported(text, tmp_path))))
+    execute(read_goal(goal_of(imported(text, tmp_path))))
 
 
 def test_many_live_requests(tmp_path: Path) -> None:
@@ -237,7 +228,7 @@ def test_many_live_requests(tmp_path: Path) -> None:
         ends = (f"c{i}: calc 10\nc{i} requires b{i * 7 % count}\n" for i in range(count))
         text += f"rank {rank} {{\n{''.join(starts)}{''.join(ends)}}}\n"
     trace = imported(text, tmp_path)
-    execute(read_goal(exported(trace)))
+    execute(read_goal(goal_of(trace)))
     calls = Counter(call.op for call in trace.walk(0))
     assert calls["Isend"] == calls["Irecv"] == count
     assert calls["Wait"] > 1
@@ -247,7 +238,7 @@ def test_computation_of_several_cpus_counts_once(tmp_path: Path) -> None:
     text = "num_ranks 1\nrank 0 {\ncalc 100 cpu 0\ncalc 60 cpu 1\ncalc 30 cpu 1\n}\n"
     trace = imported(text, tmp_path)
     assert [call.op for call in trace.walk(0)] == ["Finalize"]
-    assert computed(read_goal(exported(trace))[0]) == 100
+    assert computed(read_goal(goal_of(trace))[0]) == 100
 
 
 @pytest.mark.parametrize(
@@ -321,7 +312,7 @@ def test_large_tags_are_numbered(tag: int, again: int, tmp_path: Path) -> None:
     text = f"num_ranks 2\nrank 0 {{\nsend 8b to 1 tag {tag}\n}}\nrank 1 {{\nrecv 8b from 0 tag {tag}\n}}\n"
     trace = imported(text, tmp_path)
     assert next(iter(trace.walk(0)))["tag"] == tag
-    assert f"send 8b to 1 tag {again}\n" in exported(trace)
+    assert f"send 8b to 1 tag {again}\n" in goal_of(trace)
 
 
 def test_values_of_more_than_64_bits(tmp_path: Path) -> None:

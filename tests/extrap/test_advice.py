@@ -21,10 +21,10 @@ from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import PROC_NULL
+from support.builder import BYTE, DOUBLE
 from support.calls import IssuedCall, call, record
 from support.grids import Place, Rank, trace_of
 
-DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
 PLANES = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
 
 
@@ -316,7 +316,7 @@ def _null_halos(rank: Rank) -> list[IssuedCall]:
     for site, step in enumerate([(-1, 0), (1, 0), (0, -1), (0, 1)]):
         peer = rank.neighbour(step, False)
         count = 0 if peer is None else 1 if step[1] else n // y
-        datatype = Datatype("MPI_BYTE", 1, 1) if peer is None else column if step[1] else DOUBLE
+        datatype = BYTE if peer is None else column if step[1] else DOUBLE
         dest = PROC_NULL if peer is None else peer
         made.append(call("Send", site, count=count, datatype=datatype, dest=dest, tag=site, comm="world"))
     return made

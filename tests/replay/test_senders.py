@@ -18,13 +18,11 @@ from scalatrace.replay.run import run
 from scalatrace.replay.transport.args import Count, Out
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
-from support.builder import Builder, Comm
+from support.builder import BYTE, Builder, Comm
 from support.memory_transport import MemoryTransport
 
-BYTE = Datatype("MPI_BYTE", 1, 1)
 Call = tuple[str, dict[str, Any]]
 
 

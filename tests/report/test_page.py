@@ -8,7 +8,6 @@ from dataclasses import asdict
 from html.parser import HTMLParser
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ from scalatrace.report.page.predictions import history
 from scalatrace.report.scaling.runs import grade
 from support.builder import Builder
 from support.late_ranks import late
-from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
+from support.reported import HOSTILE, embedded, hostile, million_stencil, recorded, ring
 
 MAX_BYTES = 3_000_000
 
@@ -41,12 +40,6 @@ class Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
-
-
-def embedded(text: str) -> Any:
-    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
-    assert match is not None
-    return json.loads(match[1])
 
 
 def test_hostile_names_stay_text() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -18,12 +18,6 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 RECORDED = recorded()
-
-
-@pytest.fixture(autouse=True)
-def closed() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 @pytest.mark.parametrize("name", sorted(RECORDED))

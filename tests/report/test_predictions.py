@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,14 +21,8 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
 from support.drawing import json_of
-from support.reported import extrapolate_rings, hostile, recorded, ring, timed
+from support.reported import embedded, extrapolate_rings, hostile, recorded, ring, timed
 from support.runs import run_of
-
-
-def embedded(text: str) -> Any:
-    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
-    assert match is not None
-    return json.loads(match[1])
 
 
 @pytest.fixture

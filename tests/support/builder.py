@@ -16,6 +16,7 @@ from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
+BYTE = Datatype("MPI_BYTE", 1, 1)
 DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
 INT = Datatype("MPI_INT", 4, 4)
 PEERS = ("dest", "source", "target_rank", "rank")
@@ -143,4 +144,4 @@ def stencil() -> Trace:
     return b.of(steps, total)
 
 
-__all__ = ["DOUBLE", "INT", "Builder", "Comm", "To", "stencil"]
+__all__ = ["BYTE", "DOUBLE", "INT", "Builder", "Comm", "To", "stencil"]

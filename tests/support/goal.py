@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
+
+from scalatrace import Trace
+from scalatrace.predict.export.goal import GOAL, write_goal
+from scalatrace.predict.lowering import TraceLowering
 
 _NUMBER = r"(\d+)"
 _OPTIONS = rf"(?:\s+cpu\s+{_NUMBER})?(?:\s+nic\s+{_NUMBER})?"
@@ -30,6 +35,13 @@ class Operation:
 
 
 Rank = dict[str, Operation]
+
+
+def goal_of(trace: Trace) -> str:
+    """Return the schedule that a trace is exported to."""
+    out = io.BytesIO()
+    write_goal(TraceLowering(trace, GOAL), out)
+    return out.getvalue().decode()
 
 
 def read_goal(text: str) -> list[Rank]:

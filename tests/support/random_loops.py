@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
-from support.builder import Builder, Comm, To
+from support.builder import BYTE, Builder, Comm, To
 from support.lowered import on
-
-BYTE = Datatype("MPI_BYTE", 1, 1)
 
 
 def both(nbytes: int, tag: int = 0) -> dict[str, Any]:

@@ -1,7 +1,9 @@
-"""Traces with times for the page: recorded ones of the corpus, and large ones by hand."""
+"""Traces with times for the page: recorded ones of the corpus, and large ones by hand; data of a page."""
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
-__all__ = ["extrapolate_rings", "hostile", "million_stencil", "recorded", "ring", "star", "timed"]
+__all__ = ["embedded", "extrapolate_rings", "hostile", "million_stencil", "recorded", "ring", "star", "timed"]
 
 SEEDS = Path(__file__).resolve().parents[1] / "corpus" / "trace" / "seeds"
 
@@ -134,3 +136,10 @@ def extrapolate_rings() -> None:
         save(ring(nprocs), path)
     assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
     assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st"]) == 0
+
+
+def embedded(text: str) -> Any:
+    """Return the data in the text of a page."""
+    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from scalatrace import Trace, load
 from scalatrace.convert.ranks import RankCalls, write_trace
-from scalatrace.trace.model.tables import Datatype, Kind
+from scalatrace.trace.model.tables import Kind
+from support.builder import DOUBLE
 
 KINDS = {"comm": Kind.COMM, "newcomm": Kind.COMM, "dest": Kind.PEER, "source": Kind.PEER}
 KINDS |= {"dims": Kind.ARRAY, "periods": Kind.ARRAY, "datatype": Kind.TYPE}
-DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
 
 
 class Timed(NamedTuple):

@@ -13,9 +13,10 @@ from scalatrace.errors import FormatError, UsageError
 from scalatrace.operations import Category, operation, received_bytes, sent_bytes
 from scalatrace.trace.model.nodes import Event, Peer, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, Kind, Op
+from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import PROC_NULL, ROOT, Vec
+from support.builder import DOUBLE, INT
 from support.traces import evens_and_odds, traces
 
 SEND = Op("Isend", (("count", Kind.INT), ("datatype", Kind.TYPE), ("dest", Kind.PEER), ("comm", Kind.COMM)))
@@ -26,7 +27,7 @@ def _send(encoding: Encoding, dest: Vec, count: Vec, comm: int = 0, repeat: int 
 
 
 def _trace(*nodes: Event | Sequence) -> Trace:
-    trace = Trace(4, list(nodes), ops=[SEND], types=[Datatype("MPI_DOUBLE", 8, 8)])
+    trace = Trace(4, list(nodes), ops=[SEND], types=[DOUBLE])
     trace.comms.append(evens_and_odds(4))
     return trace
 
@@ -106,7 +107,6 @@ class FakeCall(dict[str, Any]):
     comm = SimpleNamespace(rank=1, peers=(4, 5, 6), remote=None)
 
 
-INT, DOUBLE = Datatype("MPI_INT", 4, 4), Datatype("MPI_DOUBLE", 8, 8)
 ONE = {"count": 10, "datatype": INT}
 PAIR = {"sendcount": 10, "sendtype": INT, "recvcount": 10, "recvtype": DOUBLE}
 

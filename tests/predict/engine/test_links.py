@@ -28,15 +28,14 @@ from scalatrace.predict.platform import (
 from scalatrace.predict.platform.engine_arrays import engine_topology
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
-from support.builder import Builder, Comm, To
+from support.builder import BYTE, Builder, Comm, To
 from support.lowered import every_kind, on
+from support.random_loops import both
 
-BYTE = Datatype("MPI_BYTE", 1, 1)
 NETWORK = Network((Segment(0, 1000, 1.0),))
 PLATFORM = Platform(network=NETWORK, interface="unlimited", topology=NetworkTopology("cluster"))
 TREE = NetworkTopology("fat-tree", topo_parameters="2;2,4;1,1;1,1")
@@ -45,10 +44,6 @@ TOPOLOGIES = (
     NetworkTopology("dragonfly", topo_parameters="2,1;1,1;2,1;2"),
 )  # fmt: skip
 NRANKS = 8
-
-
-def both(nbytes: Any, tag: int = 0) -> dict[str, Any]:
-    return {"count": nbytes, "datatype": BYTE, "tag": tag, "comm": Comm()}
 
 
 def times_ns(trace: Trace, platform: Platform, network: str) -> list[float]:

@@ -13,10 +13,9 @@ from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
-from support.builder import Builder, Comm, To
+from support.builder import BYTE, Builder, Comm, To
 
 SEGMENT = Segment(0, 1000.0, 0.1, 0.0, 200.0, 300.0, relative_noise=0.1)
 QUIET = Platform(network=Network((replace(SEGMENT, relative_noise=0.0),)))
@@ -28,7 +27,7 @@ def messages(count: int, wild: bool = False) -> Trace:
     """Messages from rank 1 to rank 0, each after the answer to the one before."""
     b = Builder(2)
     first, second = RankList([0]), RankList([1])
-    both = {"count": NBYTES, "datatype": Datatype("MPI_BYTE", 1, 1), "tag": 0, "comm": Comm()}
+    both = {"count": NBYTES, "datatype": BYTE, "tag": 0, "comm": Comm()}
     source = ANY_SOURCE if wild else 1
     there = [
         b.event("Recv", repeat=Groups([(first, Vec(1))]), source=source, **both),
@@ -93,7 +92,7 @@ def test_the_same_seed_gives_the_same_time() -> None:
 @pytest.mark.parametrize("network", ["none", "loads", "flows"])
 def test_collectives_vary(network: str) -> None:
     b = Builder(8)
-    trace = b.of(b.event("Allreduce", count=100, datatype=Datatype("MPI_BYTE", 1, 1), comm=Comm(), repeat=3))
+    trace = b.of(b.event("Allreduce", count=100, datatype=BYTE, comm=Comm(), repeat=3))
     platform = replace(NOISY, interface="node", ranks_per_node=2)
     times = drawn_ns(trace, platform, 30, network)
     quiet_ns = Simulator(trace).run(replace(QUIET, interface="node", ranks_per_node=2)).time_ns

@@ -10,9 +10,9 @@ from scalatrace import Trace
 from scalatrace.predict.engine.simulate import Simulator
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.nodes import PredStats
-from scalatrace.trace.model.tables import Datatype, RecordedStat
+from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.values.histogram import Histogram
-from support.builder import Builder, Comm
+from support.builder import BYTE, Builder, Comm
 from support.lowered import on
 
 SHORTEST_NS, MEAN_NS = 100, 400_000
@@ -25,7 +25,7 @@ def polled(op: str, compute_ns: int, times: Histogram = FEW_AND_MANY, polls: int
     """Rank 1 computes, and polls for a message that rank 0 has sent meanwhile."""
     b = Builder(2)
     b.trace.stats.append(RecordedStat("comm_ns", 1.0))
-    found = {"count": 8, "datatype": Datatype("MPI_BYTE", 1, 1), "tag": 0, "comm": Comm()}
+    found = {"count": 8, "datatype": BYTE, "tag": 0, "comm": Comm()}
     if op == "Test":
         first, poll = b.event("Irecv", repeat=on({1: 1}), source=0, **found), b.event(op, request=0)
         last = b.event("Barrier", comm=Comm())

@@ -23,11 +23,10 @@ from scalatrace.predict.engine.simulate import (
 from scalatrace.predict.platform import MatchingCost, Network, Platform, Segment
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
-from support.builder import Builder, Comm, To
+from support.builder import INT, Builder, Comm, To
 from support.lowered import every_kind, member_types, on
 from support.random_loops import BYTE, both, loops
 from support.simulated import simulated_ns
@@ -488,7 +487,7 @@ def test_factors_on_computation() -> None:
 def test_blocks_of_alltoallw_count_each_with_its_own_datatype() -> None:
     """Blocks of 16 bytes, as counts of one datatype and as a datatype for each block."""
     b = Builder(4)
-    sides = {"sendtype": Datatype("MPI_INT", 4, 4), "recvtype": Datatype("MPI_INT", 4, 4)}
+    sides = {"sendtype": INT, "recvtype": INT}
     same = b.of(b.event("Alltoall", sendcount=4, recvcount=4, **sides, comm=Comm()))
     members = {side: member_types(4, "vector(2,1,3,MPI_INT)", 8) for side in ("sendtypes", "recvtypes")}
     each = b.of(b.event("Alltoallw", sendcounts=(2,) * 4, recvcounts=(2,) * 4, **members, comm=Comm()))

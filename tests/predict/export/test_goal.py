@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from scalatrace import Trace
-from scalatrace.predict.export.goal import GOAL, write_goal
+from scalatrace.predict.export.goal import GOAL
 from scalatrace.predict.lowering import Computation, RecvMessage, SendMessage, TraceLowering, WaitAction
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import DOUBLE, Builder, Comm, stencil
-from support.goal import execute, read_goal
+from support.goal import execute, goal_of, read_goal
 from support.lowered import every_kind
-
-
-def exported(trace: Trace) -> str:
-    out = io.BytesIO()
-    write_goal(TraceLowering(trace, GOAL), out)
-    return out.getvalue().decode()
 
 
 @pytest.mark.parametrize("trace", [stencil(), every_kind(4), every_kind(6)])
 def test_read_back(trace: Trace) -> None:
-    ranks = read_goal(exported(trace))
+    ranks = read_goal(goal_of(trace))
     execute(ranks)
     for number, rank in enumerate(ranks):
         actions = [a for a in TraceLowering(trace, GOAL).actions(number) if not isinstance(a, WaitAction)]
@@ -37,7 +29,7 @@ def test_read_back(trace: Trace) -> None:
 
 def test_what_follows_a_wait_needs_its_requests() -> None:
     trace = every_kind(4)
-    for number, rank in enumerate(read_goal(exported(trace))):
+    for number, rank in enumerate(read_goal(goal_of(trace))):
         labels = iter(rank)
         by_request: dict[int, str] = {}
         awaited: set[str] = set()
@@ -77,6 +69,6 @@ def test_remainders_of_times_are_carried() -> None:
     trace = b.of(b.event("Allreduce", compute=Histogram(4, 10, 11, 10.75, 0.4), **total))
     lowered = TraceLowering(trace, GOAL)
     computed = sum(a.ns for a in lowered.actions(0) if isinstance(a, Computation))
-    text = exported(trace)
+    text = goal_of(trace)
     written = sum(op.size for op in read_goal(text)[0].values() if op.kind == "calc")
     assert written == int(computed)

@@ -17,13 +17,11 @@ from scalatrace.predict.export.simgrid_run import simgrid_time_ns
 from scalatrace.predict.lowering import TraceLowering
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment, TopologyLink
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
-from support.builder import Builder, Comm, To, stencil
+from support.builder import BYTE, Builder, Comm, To, stencil
 from support.lowered import every_kind, on
 
-BYTE = Datatype("MPI_BYTE", 1, 1)
 SEGMENTS = (Segment(0, 1000, 0.1, 0, 300, 400, 0.01, 0.02), Segment(2000, 3000, 0.5, 0, 700, 900))
 
 needs_simgrid = pytest.mark.skipif(shutil.which("smpirun") is None, reason="SimGrid is not installed")
