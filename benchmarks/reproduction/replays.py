@@ -29,11 +29,11 @@ def _replays(mpi: Mpi, settings: Settings) -> Iterator[Row]:
     return accuracy_rows(mpi, chosen, settings.replay_ranks, settings.unlimited, settings.repeat)
 
 
-def mean_error(rows: Sequence[NamedRow], column: str, form: str = "{:.1f} %") -> tuple[str, str]:
+def mean_error(rows: Sequence[NamedRow], column: str) -> tuple[str, str]:
     """Return ranks, and the mean absolute error in percent."""
     errors = [abs(error) for error in values(rows, column)]
     ranks = sorted({int(row["ranks"]) for row in rows if row[column]})
-    return ", ".join(map(str, ranks)) or "-", form.format(fmean(errors)) if errors else "-"
+    return ", ".join(map(str, ranks)) or "-", f"{fmean(errors):.1f} %" if errors else "-"
 
 
 def mean_line(rows: NamedRows, there: str, theirs: str, kind: str, column: str) -> Comparison:

@@ -178,9 +178,7 @@ class NodeDay:
     parameters: tuple[float, float, float]
 
 
-def fit_cluster(
-    observed: Sequence[NodeDay], max_groups: int = _MAX_GROUPS, name: str = "fitted", unit: str = ""
-) -> Cluster:
+def fit_cluster(observed: Sequence[NodeDay], unit: str = "") -> Cluster:
     """Fit a cluster: day from the days of each node, then groups and their covariances from the nodes.
 
     A node's mean over D days varies by spatial + day / D, so day / D is taken off. One day per node makes
@@ -195,7 +193,7 @@ def fit_cluster(
     days = [np.array([fit.parameters for fit in observed if fit.node == node]) for node in names]
     means = np.array([node.mean(axis=0) for node in days])
     day, per_node = _within(days)
-    groups = group_values(means[:, 0], max_groups, _MIN_NODES)
+    groups = group_values(means[:, 0], _MAX_GROUPS, _MIN_NODES)
     pooled = _covariance([means[groups == g] for g in range(groups.max() + 1)], day * per_node)
     fitted = []
     for g in range(groups.max() + 1):
@@ -204,7 +202,7 @@ def fit_cluster(
         fitted.append(
             NodeGroup(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(covariance))
         )
-    return Cluster(tuple(fitted), _rows(day), name, f"fitted to {len(names)} nodes", unit)
+    return Cluster(tuple(fitted), _rows(day), "fitted", f"fitted to {len(names)} nodes", unit)
 
 
 def _within(days: Sequence[Floats]) -> tuple[Floats, float]:

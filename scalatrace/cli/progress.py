@@ -128,13 +128,13 @@ def track(items: Iterable[T], text: str, total: int | None = None) -> Iterator[T
 class PrintedSteps:
     """Counts steps as `step`; where no line shows them, prints one now and then: under mpiexec, in a file."""
 
-    def __init__(self, text: str, seconds: float = PRINT_S) -> None:
-        self._text, self._seconds, self._last = text, seconds, float("-inf")
+    def __init__(self, text: str) -> None:
+        self._text, self._last = text, float("-inf")
 
     def __call__(self, done: int, total: int) -> None:
         step(done, total)
         now = time.monotonic()
-        if _current is None and (now - self._last >= self._seconds or done == total):
+        if _current is None and (now - self._last >= PRINT_S or done == total):
             self._last = now
             print(f"scalatrace: {self._text}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 

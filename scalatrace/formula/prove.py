@@ -179,9 +179,7 @@ def _by_z3(claim: Cond, domain: Domain, max_steps: int) -> Proof | None:
     return Proved(BIT_LIMIT) if bits and answer == Proved() else answer
 
 
-def prove_opaque(
-    claim: Cond, domain: Domain, divisors: frozenset[str], max_steps: int = MAX_PROOF_STEPS
-) -> Proved | Counterexample | None:
+def prove_opaque(claim: Cond, domain: Domain, divisors: frozenset[str]) -> Proved | Counterexample | None:
     """Return whether a condition holds wherever its formulas have values, for whatever its functions are.
 
     Quotients by other names than `divisors`, bit operations and functions are known by their arguments only:
@@ -196,7 +194,7 @@ def prove_opaque(
 
     writer = Opaque(z3, divisors)
     try:
-        return _answer(claim, writer.cond(claim), domain, max_steps, writer)
+        return _answer(claim, writer.cond(claim), domain, MAX_PROOF_STEPS, writer)
     except Untranslatable:
         return None
 

@@ -62,11 +62,6 @@ class GroupedPoints:
     def __len__(self) -> int:
         return len(self.x)
 
-    @property
-    def observations(self) -> int:
-        """Observations over all x."""
-        return int(self.counts.sum())
-
 
 def group_points(
     x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective: Objective

@@ -133,7 +133,7 @@ def test_a_root_need_not_wait_where_data_go_out() -> None:
 
 def test_a_receive_from_any_source_waits_for_one_of_them() -> None:
     report = found([recv()], [recv(0)], [recv(0)])
-    assert report.blocked[0].any_one
+    assert report.blocked[0].what == "a message with tag 0 from any rank"
     assert report.blocked[0].awaits == (1, 2)
 
 

@@ -155,7 +155,7 @@ class CollectiveOrder:
             for rank, (_, call) in arrived.items():
                 missing = tuple(r for r in self._members(call) if r not in arrived)
                 site = call.site or "an unknown line"
-                blocked[rank] = WaitingRank(rank, call.op, site, missing, False, shown_ranks(list(missing)))
+                blocked[rank] = WaitingRank(rank, call.op, site, missing, shown_ranks(list(missing)))
         cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
         listed = tuple(blocked[rank] for rank in sorted(blocked))
         ended = sorted({peer for waiting in listed for peer in waiting.awaits if peer not in blocked})

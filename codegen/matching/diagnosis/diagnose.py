@@ -105,12 +105,11 @@ def _cycle_through(awaits: Mapping[int, Iterable[int]], start: int, limit: int) 
 def _waiting(execution: MatchExecution, waits: list[Wait]) -> WaitingRank:
     trace, first = execution.trace, waits[0]
     parts = [_awaits(execution, wait) for wait in waits]
-    any_one = len(waits) == 1 and first.kind is WaitKind.FOR_MESSAGE and first.peer == ANY_SOURCE
     awaits = tuple(dict.fromkeys(rank for ranks, _ in parts for rank in ranks))
     reasons = list(dict.fromkeys(words for _, words in parts))
     shown = " and ".join(reasons[:3]) + (f" and {len(reasons) - 3} more" if len(reasons) > 3 else "")
     op = trace.ops[first.event.op].name
-    return WaitingRank(first.rank, op, _site(trace, first.event), awaits, any_one, shown)
+    return WaitingRank(first.rank, op, _site(trace, first.event), awaits, shown)
 
 
 def _awaits(execution: MatchExecution, wait: Wait) -> tuple[tuple[int, ...], str]:

@@ -33,7 +33,6 @@ class WaitingRank:
         rank: world rank.
         op, site: the call it is in; "" and "the end of the trace" for a rank that has ended.
         awaits: world ranks that could let it go on.
-        any_one: one of them is enough (a receive from any source), else all are needed.
         what: a description of what it waits for.
     """
 
@@ -41,7 +40,6 @@ class WaitingRank:
     op: str
     site: str
     awaits: tuple[int, ...]
-    any_one: bool
     what: str
 
     def __str__(self) -> str:

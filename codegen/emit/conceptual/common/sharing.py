@@ -43,8 +43,8 @@ def share_expressions(program: t.ProgramTree) -> t.ProgramTree:
 class _LoopSharing:
     """Names expressions; `prefix` starts no name of the program."""
 
-    def __init__(self, prefix: str, count: int = 0) -> None:
-        self.prefix, self.made = prefix, count
+    def __init__(self, prefix: str) -> None:
+        self.prefix, self.name_count = prefix, 0
 
     def statement(self, node: t.SyntaxNode, scope: frozenset[str]) -> t.Statement:
         """Go through loops from the outside; `scope` are the variables of those around a statement."""
@@ -72,8 +72,8 @@ class _LoopSharing:
         for expr in sorted(_worth(_count_expressions(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
             value = rebuilt(expr, names.apply)
-            self.made += 1
-            name = f"{self.prefix}{self.made}"
+            self.name_count += 1
+            name = f"{self.prefix}{self.name_count}"
             names.add(expr, t.Variable(name))
             bindings.append(t.LetValue(name, value))  # type: ignore[arg-type]
         return bindings, names.apply(body) if bindings else body  # type: ignore[return-value]
