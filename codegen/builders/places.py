@@ -99,14 +99,14 @@ class RankPlaces:
         while remaining.any():
             if len(alternatives) == MAX_CONJUNCTIONS:
                 return None
-            best = self._largest(remaining, ranks, outside)
+            best = self._largest(remaining, outside)
             if best is None:
                 return None
             alternatives.append(best[0])
             remaining = remaining & ~best[1]
         return either(*alternatives)
 
-    def _largest(self, remaining: Mask, ranks: Mask, outside: Mask) -> tuple[Cond, Mask] | None:
+    def _largest(self, remaining: Mask, outside: Mask) -> tuple[Cond, Mask] | None:
         """A conjunction of one or two atoms that holds nowhere among the rest, and on many of those left."""
         masks = [(atom, self.sample.mask(atom)) for atom in self.atoms]
         useful = [(atom, mask) for atom, mask in masks if (mask & remaining).any()]

@@ -220,7 +220,7 @@ class _Naming:
             if names <= scope.bound and (not scope.loop or scope.loop in names or of_comms):
                 coordinate = _is_coordinate(part)
                 if _is_worth(part, counts[id(part)], coordinate):
-                    chosen[id(part)] = (part, self._variable(part, names, coordinate))
+                    chosen[id(part)] = (part, self._variable(part, coordinate))
         return chosen
 
     def _names_in(self, part: Part) -> frozenset[str]:
@@ -237,7 +237,7 @@ class _Naming:
             )
         return self._of_comms[id(part)]
 
-    def _variable(self, part: Expr | Select, names: frozenset[str], coordinate: bool) -> Var:
+    def _variable(self, part: Expr | Select, coordinate: bool) -> Var:
         """A variable for a part, named after its use, or what it depends on."""
         limits = self._interval(part) or (bounds(part) if isinstance(part, Expr) else None)
         preferred = ""

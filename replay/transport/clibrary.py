@@ -93,7 +93,7 @@ def ready(prefix: str, op: str, args: Sequence[Any]) -> Ready:
     large = _is_large(args)
     name, function = _function(prefix, op, large)
     around = Around()
-    converted = [_CONVERTERS.get(type(arg), _by_value)(arg, large, around) for arg in args]
+    converted = [_CONVERTERS.get(type(arg), _CONVERTERS[object])(arg, large, around) for arg in args]
     return Ready(name, function, converted, around)
 
 
@@ -155,49 +155,9 @@ def by_value(handle: Any) -> Any:
     return handle_type(handle).from_address(MPI._addressof(handle))
 
 
-def _by_value(handle: Any, large: bool, around: Around) -> Any:
-    return by_value(handle)
-
-
-def _int(arg: Any, large: bool, around: Around) -> Any:
-    return ctypes.c_int(arg)
-
-
-def _count(arg: Count, large: bool, around: Around) -> Any:
-    return ctypes.c_longlong(arg.n) if large else ctypes.c_int(arg.n)
-
-
-def _counts(arg: Counts, large: bool, around: Around) -> Any:
-    return _array(ctypes.c_longlong if large else ctypes.c_int, arg.values)
-
-
-def _ints(arg: Ints, large: bool, around: Around) -> Any:
-    return _array(ctypes.c_int, arg.values)
-
-
-def _wide(arg: Wide, large: bool, around: Around) -> Any:
-    return ctypes.c_longlong(arg.n)
-
-
-def _wides(arg: Wides, large: bool, around: Around) -> Any:
-    return _array(ctypes.c_longlong, arg.values)
-
-
-def _text(arg: Text, large: bool, around: Around) -> Any:
-    return ctypes.c_char_p(arg.text.encode("utf-8", "surrogateescape"))
-
-
-def _statuses(arg: Statuses, large: bool, around: Around) -> Any:
-    return (ctypes.c_char * (STATUS_BYTES * max(1, arg.n)))()
-
-
 def _status(arg: Status, large: bool, around: Around) -> Any:
     arg.room = (ctypes.c_char * STATUS_BYTES)()
     return arg.room
-
-
-def _ref(arg: Ref, large: bool, around: Around) -> Any:
-    return ctypes.c_void_p(MPI._addressof(arg.handle))
 
 
 def _out(arg: Out, large: bool, around: Around) -> Any:
@@ -231,7 +191,7 @@ def _handles(arg: Handles, large: bool, around: Around) -> Any:
 
 def _constant(arg: Constant, large: bool, around: Around) -> Any:
     if arg is Constant.INFO_NULL:
-        return _by_value(MPI.INFO_NULL, large, around)
+        return by_value(MPI.INFO_NULL)
     if arg is Constant.STATUS:
         return (ctypes.c_char * STATUS_BYTES)()
     return ctypes.c_void_p(_CONSTANTS[arg])
@@ -241,24 +201,27 @@ def _array(c_type: Any, values: Sequence[int]) -> Any:
     return (c_type * max(1, len(values)))(*values)
 
 
-def _as_is(arg: Any, large: bool, around: Around) -> Any:
-    return arg
+def _integer(large: bool) -> Any:
+    """Return the C type of a number of elements."""
+    return ctypes.c_longlong if large else ctypes.c_int
 
 
 _CONVERTERS: dict[type, Callable[[Any, bool, Around], Any]] = {
-    int: _int,
-    bool: _int,
-    Count: _count,
-    Counts: _counts,
-    Ints: _ints,
-    Wide: _wide,
-    Wides: _wides,
-    Text: _text,
+    int: lambda n, large, around: ctypes.c_int(n),
+    bool: lambda n, large, around: ctypes.c_int(n),
+    Count: lambda count, large, around: _integer(large)(count.n),
+    Counts: lambda counts, large, around: _array(_integer(large), counts.values),
+    Ints: lambda ints, large, around: _array(ctypes.c_int, ints.values),
+    Wide: lambda wide, large, around: ctypes.c_longlong(wide.n),
+    Wides: lambda wides, large, around: _array(ctypes.c_longlong, wides.values),
+    Text: lambda text, large, around: ctypes.c_char_p(text.text.encode("utf-8", "surrogateescape")),
     Status: _status,
-    Statuses: _statuses,
-    Ref: _ref,
+    Statuses: lambda statuses, large, around: (ctypes.c_char * (STATUS_BYTES * max(1, statuses.n)))(),
+    Ref: lambda ref, large, around: ctypes.c_void_p(MPI._addressof(ref.handle)),
     Out: _out,
     Handles: _handles,
     Constant: _constant,
-    ctypes.c_void_p: _as_is,
+    ctypes.c_void_p: lambda place, large, around: place,
+    object: lambda handle, large, around: by_value(handle),
 }
+"""What an argument is in C, by its type; `object` stands for the handles of mpi4py."""
