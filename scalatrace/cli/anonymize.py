@@ -109,8 +109,7 @@ def _outputs(args: argparse.Namespace) -> list[str]:
 def _anonymous(path: str, names: AnonymousNames, options: AnonymizeOptions) -> bytes:
     """Return the bytes of the anonymous file, checked. Raises ScalatraceError."""
     from scalatrace.trace.anonymize import check
-    from scalatrace.trace.anonymize.recorded import anonymous_trace
-    from scalatrace.trace.anonymize.symbolic import anonymous_model
+    from scalatrace.trace.anonymize.traces import anonymous_model, anonymous_trace
     from scalatrace.trace.io.container import read_container
     from scalatrace.trace.io.reader import load_any
     from scalatrace.trace.model.symbolic import SymbolicTrace

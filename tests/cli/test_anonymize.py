@@ -12,7 +12,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.extrap.extrapolate import model_of
-from scalatrace.trace.anonymize import recorded
+from scalatrace.trace.anonymize import traces
 from scalatrace.trace.io.reader import load_symbolic
 from scalatrace.trace.query.diff import diff
 from support.builder import stencil
@@ -78,8 +78,8 @@ def test_nothing_is_written_if_a_name_is_left(
         result.frames[0] = "src/halo.py:10:exchange"
         return result
 
-    renamed = recorded.anonymous_trace
-    monkeypatch.setattr(recorded, "anonymous_trace", forgetful)
+    renamed = traces.anonymous_trace
+    monkeypatch.setattr(traces, "anonymous_trace", forgetful)
     assert run(original, "--into", tmp_path / "shared", "--mapping", tmp_path / "names.json") == 1
     assert "nothing was written" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["stencil.st"]

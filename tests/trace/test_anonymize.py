@@ -23,9 +23,8 @@ from scalatrace.pmpi.standard import procedures
 from scalatrace.trace.anonymize import check, header
 from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.options import AnonymizeOptions
-from scalatrace.trace.anonymize.recorded import anonymous_trace
-from scalatrace.trace.anonymize.symbolic import anonymous_model
 from scalatrace.trace.anonymize.tables import counted_name, is_datatype
+from scalatrace.trace.anonymize.traces import anonymous_model, anonymous_trace
 from scalatrace.trace.anonymize.words import is_text_of_mpi
 from scalatrace.trace.consistency.partial import NO_OPERATIONS
 from scalatrace.trace.io.container import read_container

@@ -14,7 +14,7 @@ from scalatrace import Trace, extrap
 from scalatrace.cli import main
 from scalatrace.extrap.lossy.means import _over_ranks
 from scalatrace.trace.anonymize.names import AnonymousNames
-from scalatrace.trace.anonymize.recorded import anonymous_trace
+from scalatrace.trace.anonymize.traces import anonymous_trace
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.query.traffic import traffic
 from scalatrace.trace.values.vec import PROC_NULL
