@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.operations import operation
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
@@ -151,8 +152,6 @@ class Simulated:
 
     def _collective_note(self) -> dict[str, str]:
         """A note on the library whose rules choose algorithms, if there are collective calls."""
-        from scalatrace.operations import operation
-
         if not any(operation(op.name).collective for op in self._trace.ops):
             return {}
         platform, rules = self._platform, self._platform.library_rules

@@ -12,17 +12,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.operations import SENDING, Category, blocking_name, operation
+from scalatrace.trace.exchange.collectives import Exchange, exchanges_of, has_pairs, is_unknown
+from scalatrace.trace.exchange.messages import Messages, messages_of, sends_to
+from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.query.summaries import summarised
 from scalatrace.trace.query.traffic import traffic
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from scalatrace.arrays import Ints
-    from scalatrace.trace.exchange.collectives import Exchange
-    from scalatrace.trace.exchange.messages import Messages
     from scalatrace.trace.model.trace import Trace
 
 __all__ = [
@@ -103,16 +104,11 @@ def pair_table(trace: Trace, what: str = "bytes", calls: str = "all") -> PairTab
         LimitError: very many ranks, different calls or pairs.
     """
     _check(trace, what, calls)
-    from scalatrace.trace.exchange.rank_sets import Budget
-
     return _table(trace.nprocs, list(flows(trace, Budget(sampling=False), calls)), what)
 
 
-def flows(trace: Trace, budget: Any, calls: str = "all") -> Iterator[Messages | Exchange]:
-    """Yield what ranks send, as sets of equal calls; `budget`: of `rank_sets`. Raises as `pair_table`."""
-    from scalatrace.trace.exchange.collectives import exchanges_of
-    from scalatrace.trace.exchange.messages import messages_of
-
+def flows(trace: Trace, budget: Budget, calls: str = "all") -> Iterator[Messages | Exchange]:
+    """Yield what ranks send, as sets of equal calls. Raises as `pair_table`."""
     if calls != COLLECTIVE:
         yield from messages_of(trace, budget)
     if calls != POINT_TO_POINT:
@@ -120,8 +116,6 @@ def flows(trace: Trace, budget: Any, calls: str = "all") -> Iterator[Messages | 
 
 
 def _check(trace: Trace, what: str, calls: str) -> None:
-    from scalatrace.trace.exchange.messages import sends_to
-
     if what not in MEASURES:
         raise UsageError(f"unknown measure {what!r}; give {' or '.join(MEASURES)}")
     if calls not in CALLS:
@@ -184,9 +178,6 @@ def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple
     Args:
         one_sided: return origins and targets of one-sided communication instead.
     """
-    from scalatrace.trace.exchange.messages import messages_of
-    from scalatrace.trace.exchange.rank_sets import Budget
-
     _check(trace, "messages", POINT_TO_POINT)
     by_site: dict[Site, set[tuple[int, int]]] = {}
     for flow in messages_of(trace, Budget(sampling=False), {Category.ONE_SIDED} if one_sided else SENDING):
@@ -225,8 +216,6 @@ def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> Ints:
 
 def has_collectives(trace: Trace) -> bool:
     """Return whether the trace has collectives with known senders and receivers."""
-    from scalatrace.trace.exchange.collectives import has_pairs
-
     return any(has_pairs(op.name) for op in trace.ops)
 
 
@@ -238,8 +227,6 @@ def outside(trace: Trace) -> dict[str, tuple[int, int]]:
     Raises:
         LimitError: very many ranks have different parameters or trip counts.
     """
-    from scalatrace.trace.exchange.collectives import has_pairs, is_unknown
-
     wanted = {i for i, op in enumerate(trace.ops) if operation(op.name).category in OUTSIDE}
     result: dict[str, tuple[int, int]] = {}
     for event, ncalls, nbytes, _ in traffic(trace) if wanted else ():
