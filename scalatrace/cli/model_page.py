@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import islice
 from re import sub
 
-from scalatrace import Trace
 from scalatrace.cli.ideal import with_ideal_run
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.extrapolate import inputs_of, of_model, result_warnings
@@ -28,6 +27,7 @@ from scalatrace.report.scaling.extrapolated_growth import AtSize, GrowthModel, S
 from scalatrace.stats.interval_width import LEVEL
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.symbolic import SymbolicTrace
+from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.origin import EXTRAPOLATED, LOSSY, split_origin
 
 __all__ = ["instances", "with_model", "write_model_page"]
