@@ -283,8 +283,8 @@ STUDIES = (
             "hpl_factors", "Parameters of HPL", FACTORS, _factor_rows, 0,
             (
                 *NOTES,
-                "Matrix of order 4,096 on 2 x 4 ranks, made of 256 blocks. Without `--all`, the last row has a "
-                "balanced half of the 72 combinations.",
+                "Matrix of order 4,096 on 2 x 4 ranks, made of 256 blocks. Without `--all`, the last row has "
+                "a balanced half of the 72 combinations.",
             ),
             _judge_factors,
         ),
