@@ -105,7 +105,8 @@ def _bin(b: Bin, low: float, high: float, mean: float) -> Bin:
 def with_a_sample_per_call(trace: Trace) -> None:
     """Scale the numbers of samples of each event, so that their sum is the number of its calls."""
     times = [at for at, stat in enumerate(trace.stats) if stat.name in TIMES]
-    calls = {id(event): total_calls(counts) for event, counts in calls_by_rank(trace)}
+    counted = [(id(event), total_calls(counts)) for event, counts in calls_by_rank(trace)]
+    calls = dict(counted)
 
     def scaled(node: Node) -> Node:
         if isinstance(node, Event):
@@ -116,6 +117,7 @@ def with_a_sample_per_call(trace: Trace) -> None:
         return replace(node, nodes=tuple(map(scaled, node.nodes)))
 
     trace.nodes = [scaled(node) for node in trace.nodes]
+    trace.keep_nevents(sum(total for _, total in counted))
 
 
 def _scaled(stats: tuple[PredStats, ...], at: int, calls: int) -> tuple[PredStats, ...]:

@@ -182,6 +182,10 @@ def _alike(
     """Yield the places with the same part and the same loops, both, and what names stand for there."""
     part_of = _part_numbers(parts, place, len(loop_class))
     first, group_of = distinct(np.array([part_of, loop_class]))
+    if len(first) == 1:  # arrays with a number for each rank are not copied
+        part = parts[part_of[0]] if part_of[0] >= 0 else None
+        yield np.arange(len(loop_class)), part, loops[loop_class[0]], dict(place)
+        return
     for group, example in enumerate(first.tolist()):
         mine = np.flatnonzero(group_of == group)
         place_of_group = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
@@ -317,11 +321,13 @@ def _along_loops(part: Part, place: Mapping[str, Any], counts: Ints, loops: tupl
         raise ValueError(f"a value changes over more than {MAX_RUNS} executions: too many")
     if not chain.runs:
         return np.zeros_like(counts)
-    turns, remainder = np.divmod(counts, chain.runs)
+    first, like = distinct(counts[None])  # few numbers, of up to a million ranks
+    turns, remainder = np.divmod(counts[first], chain.runs)
     total = np.zeros_like(counts)
     for values, where in _over(formula, place, chain.columns(0)):
         times = turns * len(where) + np.searchsorted(where, remainder)
-        total += multiply_counts(_natural(_column(values, counts)), times)
+        of_ranks = times[like] if len(first) > 1 else times
+        total += multiply_counts(_natural(np.asarray(values, dtype=np.int64)), of_ranks)
     return total
 
 
@@ -353,7 +359,7 @@ def _column(values: Any, like: Ints) -> Ints:
 
 
 def _natural(values: Ints) -> Ints:
-    if (values < 0).any():
+    if values.min(initial=0) < 0:
         raise _negative()
     return values
 

@@ -63,6 +63,7 @@ class Trace(TraceTables):
         self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
         self._threads: tuple[list[Node], dict[int, int]] | None = None  # by id of an event
         self._phases: tuple[list[Node], Phases, Trace] | None = None
+        self._counted: tuple[list[Node], int] | None = None
         self._run_load: tuple[Phases, list[Vec | None], dict[int, Vec | None]] | None = None
 
     @property
@@ -114,9 +115,21 @@ class Trace(TraceTables):
         from scalatrace.trace.query import counting
 
         if rank is None:
-            return counting.nevents(self)
+            nodes, calls = self._counted or ([], None)
+            if calls is None or not self._consists_of(nodes):
+                calls = counting.nevents(self)
+                self.keep_nevents(calls)
+            return calls
         self._known(rank)
         return sum(n for _, n in counting.executions_of(self, rank))
+
+    def keep_nevents(self, calls: int) -> None:
+        """Keep the number of calls of all ranks, which takes seconds where it follows from formulas."""
+        self._counted = list(self.nodes), calls
+
+    def _consists_of(self, nodes: list[Node]) -> bool:
+        """Return whether these are the nodes of the trace, by identity."""
+        return len(nodes) == len(self.nodes) and all(map(is_, nodes, self.nodes))
 
     def counted(self) -> int | None:
         """Number of calls of all ranks; None where `nevents` refuses to count them, or takes long."""
@@ -145,8 +158,7 @@ class Trace(TraceTables):
         from scalatrace.trace.phases import find_phases, leave_out_phases
 
         nodes, phases, left = self._phases or ([], None, None)
-        is_unchanged = len(nodes) == len(self.nodes) and all(map(is_, nodes, self.nodes))
-        if phases is None or left is None or not is_unchanged:
+        if phases is None or left is None or not self._consists_of(nodes):
             phases = find_phases(self)
             left = leave_out_phases(self, phases)
             left._phases = list(left.nodes), phases, left

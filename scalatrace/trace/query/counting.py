@@ -21,7 +21,7 @@ from scalatrace.trace.model.rank_classes import (
     multiply_counts,
     rank_classes,
 )
-from scalatrace.trace.values.from_arrays import MAX_INT64, first_values, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import MAX_INT64, distinct, first_values, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -257,8 +257,8 @@ def _after_by_rank(repeat: Elastic, entered: Ints) -> Ints:
     groups = [(None, repeat)] if isinstance(repeat, Vec) else repeat.groups
     for ranks, vec in groups:
         where = np.arange(len(entered)) if ranks is None else ranks_in(ranks)
-        numbers, like = np.unique(entered[where], return_inverse=True)
-        totals = [total_of(vec, n) for n in numbers.tolist()]
+        first, like = distinct(entered[None, where])
+        totals = [total_of(vec, n) for n in entered[where][first].tolist()]
         if max(totals, default=0) > MAX_INT64:
             raise FormatError("corrupt trace: a node runs too often")
         counts[where] = np.array(totals, dtype=np.int64)[like]

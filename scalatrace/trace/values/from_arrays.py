@@ -136,6 +136,8 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
     if prod(spans) > MAX_INT64:
         _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
     else:  # one number per column sorts much faster
+        if prod(spans) == 1:
+            return np.zeros(1, dtype=np.int64), np.zeros(table.shape[1], dtype=np.int64)
         keys = table[0] - low[0]
         for row, least, span in zip(table[1:], low[1:], spans[1:], strict=True):
             keys *= span
