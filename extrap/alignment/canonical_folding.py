@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
@@ -133,21 +133,22 @@ class Foldings:
         keys = self._marked_keys if with_marks else ranks.keys
         if keys is None:
             return None
-        stages = Stages(calls, keys, by_site)
+        stages = Stages(calls, keys, _equal_points(keys, calls), by_site)
         return self._folded(keys, stages) if stages.has_unequal_stages or not by_site else None
 
     def _folded(self, keys: Mapping[int, Sequence[Key]], stages: Stages | None = None) -> Trees | None:
         """Return the trees of calls with these keys; None when there are too many different stages."""
         assert self._ranks is not None
         symbols = Symbols()
-        lines = {point: _line(keys[point], symbols) for point in self.trees}
+        equal_points = _equal_points(keys) if stages is None else _equal_points(keys, self._staged_calls)
+        lines = {points[0]: _line(keys[points[0]], symbols) for points in equal_points}
         if stages is not None:
             staged = _with_stages(lines, stages, symbols)
             if staged is None:
                 return None
             lines = staged
         fold_all(lines, symbols)
-        return self._ranks.trees(lines, keys, symbols)
+        return self._ranks.trees(lines, equal_points, keys, symbols)
 
     @cached_property
     def _ranks(self) -> _CallsOfRanks | None:
@@ -167,7 +168,7 @@ class Foldings:
         return _CallsOfRanks(leaves, orders, sources)
 
     @cached_property
-    def _marked_keys(self) -> Mapping[int, list[Key]] | None:
+    def _marked_keys(self) -> Mapping[int, Sequence[Key]] | None:
         return None if self._ranks is None else self._ranks.marked_keys()
 
     @cached_property
@@ -203,11 +204,11 @@ class _CallsOfRanks:
     sources: Mapping[int, Sources]
 
     @cached_property
-    def keys(self) -> dict[int, list[Key]]:
-        """The key of each call: that of its leaf."""
-        return {point: _keys(self.leaves[point], order) for point, order in self.orders.items()}
+    def keys(self) -> dict[int, tuple[Key, ...]]:
+        """The key of each call: that of its leaf. Ranks with equal keys share them."""
+        return _shared({p: _keys(self.leaves[p], order) for p, order in self.orders.items()})
 
-    def marked_keys(self) -> dict[int, list[Key]] | None:
+    def marked_keys(self) -> dict[int, tuple[Key, ...]] | None:
         """Return the key of each call with its mark; None if no call site has different marks.
 
         Tags are part of the marks of a call site unless it has too many of them.
@@ -217,10 +218,14 @@ class _CallsOfRanks:
             for point, leaves in self.leaves.items()
         }
         seen: dict[Key, set[Mark]] = {}
-        for point, rows in marks.items():
-            for leaf, row in zip(self.leaves[point], rows, strict=True):
-                assert leaf.key is not None
-                seen.setdefault(leaf.key, set()).update(row)
+        different = {
+            (leaf.key, id(row)): row
+            for point, rows in marks.items()
+            for leaf, row in zip(self.leaves[point], rows, strict=True)
+        }
+        for (key, _), row in different.items():
+            assert key is not None
+            seen.setdefault(key, set()).update(row)
         with_tags = {key for key, marks_of_key in seen.items() if 1 < len(marks_of_key) <= MAX_MARKS}
         untagged = {key: {mark.without_tags() for mark in marks_of_key} for key, marks_of_key in seen.items()}
         without = {
@@ -229,27 +234,53 @@ class _CallsOfRanks:
         if not with_tags and not without:
             return None
 
+        @cache
         def marked(key: Key, mark: Mark) -> Key:
             if key in without:
                 mark = mark.without_tags()
             return key._replace(mark=str(mark)) if key in with_tags or key in without else key
 
-        return {
-            point: [
-                marked(key, marks[point][leaf][k])
-                for key, (leaf, k) in zip(keys, self.orders[point], strict=True)
-            ]
-            for point, keys in self.keys.items()
-        }
+        return _shared(
+            {
+                point: [
+                    marked(key, marks[point][leaf][k])
+                    for key, (leaf, k) in zip(keys, self.orders[point], strict=True)
+                ]
+                for point, keys in self.keys.items()
+            }
+        )
 
-    def trees(self, lines: Mapping[int, Line], keys: Mapping[int, Sequence[Key]], symbols: Symbols) -> Trees:
-        """Return the trees of folded sequences of calls."""
+    def trees(
+        self,
+        lines: Mapping[int, Line],
+        equal_points: Sequence[Sequence[int]],
+        keys: Mapping[int, Sequence[Key]],
+        symbols: Symbols,
+    ) -> Trees:
+        """Return the trees of folded sequences of calls; `lines`: of the first of equal points."""
         known: dict[Sequence[_Template], Sequence[_Template]] = {}  # equal ones share gathered values
         result = {}
-        for point, line in lines.items():
-            templates = _templates(line, symbols)
-            result[point] = _tree(known.setdefault(templates, templates), self.sources[point], keys[point])
-        return result
+        for points in equal_points:
+            own = _templates(lines[points[0]], symbols)
+            templates = known.setdefault(own, own)
+            for point in points:
+                result[point] = _tree(templates, self.sources[point], keys[point])
+        return {point: result[point] for point in self.sources}
+
+
+def _shared(keys: Mapping[int, Iterable[Key]]) -> dict[int, tuple[Key, ...]]:
+    """Return the keys of the calls of each rank, of equal ones the same object."""
+    known: dict[tuple[Key, ...], tuple[Key, ...]] = {}
+    return {point: known.setdefault(own, own) for point, own in ((p, tuple(k)) for p, k in keys.items())}
+
+
+def _equal_points(*rows: Mapping[int, object] | None) -> list[list[int]]:
+    """Return the points that share the objects of all rows, in the order of the first of them."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    given = [row for row in rows if row is not None]
+    for point in given[0]:
+        found.setdefault(tuple(id(row[point]) for row in given), []).append(point)
+    return list(found.values())
 
 
 def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) -> dict[int, Line] | None:

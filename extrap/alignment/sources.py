@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,6 +73,8 @@ class Shared:
 
     def __init__(self) -> None:
         self._values: dict[tuple[int, int], tuple[Vec, tuple[int, ...]]] = {}
+        self._equal: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._marks: dict[tuple[int, ...], tuple[Any, list[Mark]]] = {}
         self._gathered: dict[tuple[int, ...], tuple[Any, Vec]] = {}
         self._calls: dict[tuple[int, int], tuple[Any, Order, list[int]]] = {}
 
@@ -81,10 +83,18 @@ class Shared:
         key = id(vec), n
         if key not in self._values:
             try:
-                self._values[key] = vec, tuple(first_values(vec, n).tolist())
+                values = tuple(first_values(vec, n).tolist())
             except ValueError as error:
                 raise FormatError(f"corrupt trace: {error}") from None
+            self._values[key] = vec, self._equal.setdefault(values, values)
         return self._values[key][1]
+
+    def marks(self, trace: Trace, event: Event, stored: Sequence[Sequence[int]], runs: int) -> list[Mark]:
+        """Return the mark of each call of an event, from the values of its parameters as `first` has them."""
+        key = id(event), runs, *map(id, stored)
+        if key not in self._marks:
+            self._marks[key] = (event, stored), list(_marks(trace, event, stored, runs))
+        return self._marks[key][1]
 
     def calls(self, order: Order, positions: Sequence[int]) -> tuple[Order, list[int]]:
         """Return the calls at some positions of an order, and their leaves."""
@@ -126,26 +136,8 @@ class Sources:
     def marks(self, leaf: int) -> list[Mark]:
         """Return the mark of each call of a leaf."""
         event, runs = self._event(leaf), self._leaves[leaf].runs
-        kinds: list[Sequence[Hashable]] = []
-        tags: list[Sequence[int]] = []
-        for at, (name, kind) in enumerate(self._trace.ops[event.op].params):
-            stored = self._stored(leaf, at)[1]
-            if kind is Kind.PEER:
-                kinds.append([special_name(value) for value in stored])
-            elif kind is Kind.TYPE:
-                kinds.append(
-                    [value if value < 0 else self._trace.types[value].description for value in stored]
-                )
-            elif kind is Kind.COMM or name in ("op", "level"):
-                kinds.append(stored)
-            elif name in TAGS:
-                tags.append(stored)
-        known: dict[tuple[Hashable, ...], Mark] = {}  # equal calls share their mark
-        rows = zip(*kinds, *tags, strict=True) if kinds or tags else repeat((), runs)
-        return [
-            known.get(row) or known.setdefault(row, Mark(row[: len(kinds)], row[len(kinds) :]))
-            for row in rows
-        ]
+        stored = [self._stored(leaf, at)[1] for at in range(len(event.params))]
+        return self._shared.marks(self._trace, event, stored, runs)
 
     def stages(self, leaf: int) -> list[CallStage]:
         """Return the stage of each call of a leaf in a tree or butterfly."""
@@ -230,6 +222,24 @@ class Sources:
         stored = np.array(values, dtype=np.int64)
         peers: list[int] = decode_peers(self._trace, self._rank, encoding, stored, families).tolist()
         return peers
+
+
+def _marks(trace: Trace, event: Event, stored: Sequence[Sequence[int]], runs: int) -> Iterator[Mark]:
+    """Yield the mark of each call of an event with these values of its parameters."""
+    kinds: list[Sequence[Hashable]] = []
+    tags: list[Sequence[int]] = []
+    for (name, kind), values in zip(trace.ops[event.op].params, stored, strict=True):
+        if kind is Kind.PEER:
+            kinds.append([special_name(value) for value in values])
+        elif kind is Kind.TYPE:
+            kinds.append([value if value < 0 else trace.types[value].description for value in values])
+        elif kind is Kind.COMM or name in ("op", "level"):
+            kinds.append(values)
+        elif name in TAGS:
+            tags.append(values)
+    known: dict[tuple[Hashable, ...], Mark] = {}  # equal calls share their mark
+    for row in zip(*kinds, *tags, strict=True) if kinds or tags else repeat((), runs):
+        yield known.get(row) or known.setdefault(row, Mark(row[: len(kinds)], row[len(kinds) :]))
 
 
 def _exponent(numbers: set[int]) -> int:

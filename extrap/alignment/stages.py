@@ -90,12 +90,13 @@ def staged_calls(
     trees = {key for key, numbers in seen.items() if -1 not in numbers and len(numbers) > 1}
     if not trees:
         return None
-    result = {}
+    result, known = {}, dict[StagedCalls, StagedCalls]()  # ranks with equal stages share them
     for point, calls in calls_of.items():
         staged = [
             call if key in trees else CallStage() for key, call in zip(keys_of[point], calls, strict=True)
         ]
-        result[point] = StagedCalls(*map(list, zip(*staged, strict=True))) if staged else StagedCalls()
+        shared = StagedCalls(*zip(*staged, strict=True)) if staged else StagedCalls()
+        result[point] = known.setdefault(shared, shared)
     return result
 
 
@@ -141,17 +142,24 @@ class Stages:
     """Division of the staged calls of all ranks into trees."""
 
     def __init__(
-        self, calls: Mapping[int, StagedCalls], keys: Mapping[int, Sequence[Key]], by_site: bool
+        self,
+        calls: Mapping[int, StagedCalls],
+        keys: Mapping[int, Sequence[Key]],
+        equal_points: Sequence[Sequence[int]],
+        by_site: bool,
     ) -> None:
         """Find how many calls a stage has, and whether stages ascend.
 
         Args:
             calls, keys: of each rank, by point.
+            equal_points: those with equal calls and keys, of which the first is looked at.
             by_site: whether each call site has at most one call in a stage, and is called or not on
                 conditions of its own. Else all ranks make equally many calls in a stage.
         """
-        self._calls, self._keys, self._by_site = calls, keys, by_site
-        runs = {point: list(_runs(staged)) for point, staged in calls.items()}
+        self._counts = {points[0]: len(points) for points in equal_points}
+        self._calls, self._by_site = calls, by_site
+        self._keys = {point: keys[point] for point in self._counts}
+        runs = {point: list(_runs(calls[point])) for point in self._counts}
         self._width = 1 if by_site else reduce(gcd, (b - a for spans in runs.values() for a, b in spans), 0)
         self._cut = {point: list(self._groups(point, spans)) for point, spans in runs.items()}
         self._down = self._directions()
@@ -165,7 +173,7 @@ class Stages:
         return len(lengths) > 1
 
     def trees(self, point: int) -> list[list[StageGroup]]:
-        """Return the trees that a rank takes part in, each with its stages in order."""
+        """Return the trees that a rank, the first of equal ones, takes part in: their stages in order."""
         result: list[list[StageGroup]] = []
         end = -1
         for start, stop in self._split(point):
@@ -222,11 +230,11 @@ class Stages:
         """The call sites whose stages descend: all or none, unless they have conditions of their own."""
         rises: Counter[Key] = Counter()
         for point, cut in self._cut.items():
-            stage, keys = self._calls[point].stage, self._keys[point]
+            stage, keys, count = self._calls[point].stage, self._keys[point], self._counts[point]
             for (start, stop), (next_start, end) in pairwise(cut):
                 by = stage[next_start] - stage[start]
                 for at in (*range(start, stop), *range(next_start, end)) if by else ():
-                    rises[keys[at]] += 1 if by > 0 else -1
+                    rises[keys[at]] += count if by > 0 else -count
         if not self._by_site:
             return set(rises) if sum(rises.values()) < 0 else set()
         return {key for key, count in rises.items() if count < 0}
