@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from scalatrace.errors import ScalatraceError
 from scalatrace.ranks import load_mpi
 
-__all__ = ["MpiRanks", "WorkerError", "available", "concurrently", "each"]
+__all__ = ["SHARES", "MpiRanks", "WorkerError", "available", "concurrently", "each"]
 
 T = TypeVar("T")
 R = TypeVar("R")

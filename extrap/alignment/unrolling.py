@@ -6,7 +6,7 @@ Where no formula of the loop counter has their values, each iteration has a form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from scalatrace.trace.model.nodes import Param, Peer
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.from_arrays import first_values
 
-__all__ = ["unroll_loops"]
+__all__ = ["short_loops", "unroll_loops"]
 
 MAX_TRIPS = 8
 """Iterations of a loop that is unrolled."""
@@ -56,6 +56,14 @@ def unroll_loops(
         else:
             result.append(node)
     return tuple(result) if changed else None
+
+
+def short_loops(nodes: Sequence[Aligned]) -> Iterator[list[Aligned]]:
+    """Yield the events in each loop that `unroll_loops` unrolls if it gets one of them."""
+    for node in nodes:
+        if node.key is None and _trips(node):
+            yield [child for child in node.children if child.key is not None]
+        yield from short_loops(node.children)
 
 
 def _trips(loop: Aligned) -> int:

@@ -46,7 +46,7 @@ from scalatrace.trace.values.vec import special_name
 PER_RANK = 40.0
 """Penalty for a formula of the rank: the trace stores one value per rank."""
 
-__all__ = ["PER_RANK", "fit", "fit_neighbours", "no_formula_error", "shown"]
+__all__ = ["PER_RANK", "fit", "fit_neighbours", "has_few_sides", "no_formula_error", "shown"]
 
 
 def fit(
@@ -242,7 +242,7 @@ def no_formula_error(
     text = "\n".join([f"no formula found for {what}", *lines])
     if op in POLLING:
         return PollingError(text, _values(samples, space, op, name, kind))
-    error = UnconfirmedError if _has_few_sides(space) else NoFormulaError
+    error = UnconfirmedError if has_few_sides(space) else NoFormulaError
     return error(text, _values(samples, space, op, name, kind))
 
 
@@ -270,7 +270,7 @@ def _numbers(value: Parts) -> Sequence[int]:
     return [number for number in numbers if special_name(number) is None]
 
 
-def _has_few_sides(space: Space) -> bool:
+def has_few_sides(space: Space) -> bool:
     """Return whether one dimension has fewer sizes than another, so that fewer formulas are confirmed."""
     return len({len(set(space.columns[name].tolist())) for name in space.names.sizes}) > 1
 

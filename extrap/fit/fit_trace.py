@@ -18,7 +18,7 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
-from scalatrace.extrap.alignment.unrolling import unroll_loops
+from scalatrace.extrap.alignment.unrolling import short_loops, unroll_loops
 from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit import searched
@@ -64,7 +64,7 @@ from scalatrace.extrap.search.judge import MARGIN, MIN_TRACES
 from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
-from scalatrace.extrap.workers import MpiRanks, each
+from scalatrace.extrap.workers import SHARES, MpiRanks, each
 from scalatrace.formula import Const, Expr, Var, names_in
 from scalatrace.formula import Value as Formula
 from scalatrace.predefined import DATATYPES
@@ -188,6 +188,12 @@ Fitted = tuple[Field, tuple[ParamRule, ...]]
 _Failed = tuple[Sequence[Aligned], list[tuple[Aligned, Chains]], list[Fitted | NoFormulaError]]
 """Nodes of which some events have no rules: the events with the loops around them, and their results."""
 
+NOT_SOUGHT = NoFormulaError("no rules were sought, since another event has none")
+"""The result of events that do not matter then."""
+
+Sites = frozenset[tuple[str, tuple[str, ...]]]
+"""Operations and call sites."""
+
 
 class _Spaces:
     """The ranks of all traces, and of all but the largest if these have to predict it."""
@@ -226,8 +232,18 @@ class Fitter:
         workers: int = 1,
         foldings: Foldings | None = None,
         accept_unconfirmed: bool = False,
+        unruled: Sites | None = None,
     ) -> None:
+        """Prepare a fit.
+
+        Args:
+            foldings: of the traces, if they exist already.
+            unruled: events without rules in another alignment, which are fitted first; None: the alignments
+                are those of this fitter.
+        """
         self.traces, self.space, self._workers, self._accept = traces, space, workers, accept_unconfirmed
+        self._has_shared_parts = unruled is None and len(space.runs) >= MIN_TRACES  # fewer confirm no search
+        self._unruled = unruled or Sites()
         self._given_foldings = foldings
         self._of_partners = _Spaces(space)
         self._of_others = _Spaces(space.variant(partners=False))
@@ -337,7 +353,14 @@ class Fitter:
     @cached_property
     def _recorded(self) -> tuple[Rule, ...] | ExtrapolationError:
         """The rules of the first of `alignments`, or why there are none."""
-        return self._rules_or_error(next(self._untried))
+        result = self._rules_or_error(next(self._untried))
+        self._unruled = frozenset(
+            _site(node)
+            for _, events, results in self._failed
+            for (node, _), found in zip(events, results, strict=True)
+            if isinstance(found, NoFormulaError) and found is not NOT_SOUGHT
+        )
+        return result
 
     @cached_property
     def unruled_trees(self) -> NoFormulaError | None:
@@ -375,7 +398,9 @@ class Fitter:
             if staged is None:
                 continue
             space = self.space.variant(stages=True)
-            fitter = fitter or Fitter(self.traces, space, self._workers, self._foldings, self._accept)
+            fitter = fitter or Fitter(
+                self.traces, space, self._workers, self._foldings, self._accept, self._unruled
+            )
             try:
                 return fitter._rules(align(staged))
             except ExtrapolationError:
@@ -418,16 +443,18 @@ class Fitter:
         self.space.shared_parts.clear()
         events = list(self._leaves(nodes, around))
         self._makers |= {id(node): makers for node, makers in open_requests(nodes) if makers}
-        results = self._attempt_all(events)
+        results = self._attempt_needed(nodes, events)
         if any(isinstance(result, NoFormulaError) for result in results):
             self._failed.append((nodes, events, results))
-        else:
+        elif len(self.space.runs) >= MIN_TRACES:
             self._retry(events, results)
         if any(isinstance(result, UnconfirmedError) for result in results):
             known = formulas_of_sides(self.space, (result for result in results if isinstance(result, tuple)))
             self._by_symmetry = mirror_space(self.space, known)
         fitted: dict[int, Fitted] = {}
         for (node, inside), result in zip(events, results, strict=True):
+            if result is NOT_SOUGHT:
+                continue  # the result that decides follows
             if isinstance(result, NoFormulaError):
                 if self._by_symmetry is None or not isinstance(result, UnconfirmedError):
                     raise result
@@ -437,6 +464,8 @@ class Fitter:
 
     def _with_shared_parts(self) -> tuple[Rule, ...] | None:
         """Return the rules with formulas that consist of parts of others; None if there are none."""
+        if not self._has_shared_parts:
+            return None
         for nodes, events, results in self._failed:
             self._retry(events, results)
             fitted = {
@@ -467,6 +496,50 @@ class Fitter:
             again = self._attempt_all([events[k] for k in unsure])
             for k, result in zip(unsure, again, strict=True):
                 results[k] = result if _is_better_known(self.space, results[k], result) else results[k]
+
+    def _attempt_needed(
+        self, nodes: Sequence[Aligned], events: Sequence[tuple[Aligned, Chains]]
+    ) -> list[Fitted | NoFormulaError]:
+        """Return the results of events up to one without rules, and of those that decide on unrolled loops.
+
+        Events that had no rules in the first alignment come first. All results matter where formulas may
+        consist of parts of others, or follow from those of another dimension.
+        """
+        if self._has_shared_parts or fields.has_few_sides(self.space):
+            return self._attempt_all(events)
+        order = sorted(range(len(events)), key=lambda k: _site(events[k][0]) not in self._unruled)
+        at_once = SHARES * self._workers if self._workers > 1 else 1
+        results: list[Fitted | NoFormulaError] = [NOT_SOUGHT] * len(events)
+
+        def attempt(numbers: Sequence[int]) -> bool:
+            """Fill in these results; return whether all have rules."""
+            found = self._attempt_all([events[k] for k in numbers])
+            for k, result in zip(numbers, found, strict=True):
+                results[k] = result
+            return not any(isinstance(result, NoFormulaError) for result in found)
+
+        if all(attempt(order[start : start + at_once]) for start in range(0, len(order), at_once)):
+            return results
+        for k, result in enumerate(results):
+            if result is NOT_SOUGHT:
+                self._check_parameters(events[k][0])
+        number = {id(event): k for k, (event, _) in enumerate(events)}
+        for loop in short_loops(nodes):
+            inside = [number[id(event)] for event in loop]
+            left = [k for k in inside if results[k] is NOT_SOUGHT]
+            if self._of_others.smaller is not None:  # a misprediction decides before loops are unrolled
+                attempt(left)
+            elif all(k in left or isinstance(results[k], tuple) for k in inside):
+                for k in left:
+                    if not attempt([k]):
+                        break  # one is enough to unroll the loop
+        return results
+
+    def _check_parameters(self, node: Aligned) -> None:
+        """Raise the ExtrapolationError of an event whose parameters cannot be compared."""
+        for at, (_, kind) in enumerate(self._params(node)):
+            if kind is Kind.PEER:
+                self._peers(node, at)
 
     def _attempt_all(self, events: Sequence[tuple[Aligned, Chains]]) -> list[Fitted | NoFormulaError]:
         """Return the result of each event; workers leave those that need a new search to this process."""
@@ -1113,6 +1186,12 @@ def _events_in(node: Aligned) -> Iterator[Aligned]:
         yield node
     for child in node.children:
         yield from _events_in(child)
+
+
+def _site(node: Aligned) -> tuple[str, tuple[str, ...]]:
+    """Return the operation and the call site of an event."""
+    assert node.key is not None
+    return node.key.op, node.key.stack
 
 
 def _op(node: Aligned) -> str:
