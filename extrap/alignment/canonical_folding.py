@@ -286,11 +286,12 @@ def _equal_points(*rows: Mapping[int, object] | None) -> list[list[int]]:
 def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) -> dict[int, Line] | None:
     """The sequences with trees as loops; None: their stages have too many different calls, or orders."""
     trees_of = {point: stages.trees(point) for point in lines}
+    numbers_of = {point: [token.symbol for token in line] for point, line in lines.items()}
     before: dict[tuple[int, ...], dict[Body, set[Body]]] = {}
     for point, trees in trees_of.items():
         for group in (group for tree in trees for group in tree):
             predecessors = before.setdefault(group.kind, {})
-            bodies = [_body(lines[point], block) for block in group.blocks]
+            bodies = [tuple(numbers_of[point][start:stop]) for start, stop in group.blocks]
             for at, body in enumerate(bodies):
                 predecessors.setdefault(body, set()).update(bodies[:at])
     if sum(map(len, before.values())) > MAX_BODIES:
@@ -305,10 +306,6 @@ def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) ->
     return {point: _fold_stages(line, trees_of[point], loops, symbols) for point, line in lines.items()}
 
 
-def _body(line: Line, block: tuple[int, int]) -> Body:
-    return tuple(token.symbol for token in line[slice(*block)])
-
-
 def _fold_stages(
     line: Line,
     trees: Sequence[Sequence[StageGroup]],
@@ -317,16 +314,17 @@ def _fold_stages(
 ) -> Line:
     """The sequence with each tree as a loop over all stages, in which each block runs once or not at all."""
     result, at = [], 0
+    numbers = {kind: {body: number for number, body in enumerate(blocks)} for kind, blocks in loops.items()}
+    unused = {kind: [LineToken(block) for block in blocks.values()] for kind, blocks in loops.items()}
     for tree in trees:
-        blocks = loops[tree[0].kind]
-        numbers = {body: number for number, body in enumerate(blocks)}
-        trips = [[LineToken(block) for block in blocks.values()] for _ in range(tree[0].stages)]
+        kind = tree[0].kind
+        blocks = loops[kind]
+        trips = [unused[kind].copy() for _ in range(tree[0].stages)]
         for group in tree:
-            for block in group.blocks:
-                body = _body(line, block)
-                trips[group.iteration][numbers[body]] = LineToken(
-                    blocks[body], trips=(tuple(line[slice(*block)]),)
-                )
+            for start, stop in group.blocks:
+                tokens = tuple(line[start:stop])
+                body = tuple([token.symbol for token in tokens])
+                trips[group.iteration][numbers[kind][body]] = LineToken(blocks[body], trips=(tokens,))
         loop = symbols.of_stages(tuple(blocks.values()))
         result += [*line[at : tree[0].start], LineToken(loop, trips=tuple(map(tuple, trips)))]
         at = tree[-1].stop

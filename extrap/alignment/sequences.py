@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,8 +17,7 @@ MAX_PERIOD = 1 << 13
 __all__ = ["Line", "LineToken", "Symbols", "complete_trips", "fold_all"]
 
 
-@dataclass(frozen=True, slots=True)
-class LineToken:
+class LineToken(NamedTuple):
     """A call, or a loop, in the sequence of one rank.
 
     Attributes:
@@ -110,7 +108,7 @@ def complete_trips(tokens: Sequence[LineToken], symbols: Symbols) -> tuple[LineT
                 missing = (LineToken(full.symbol) for full in trips[0][len(partial) :])
                 trips.append((*partial, *missing))
                 at += count
-            token = replace(token, trips=tuple(trips))
+            token = token._replace(trips=tuple(trips))
         result.append(token)
     return tuple(result)
 

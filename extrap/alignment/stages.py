@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import gcd
+from typing import NamedTuple
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.alignment.sources import CallStage, Order, Sources
@@ -38,8 +39,7 @@ class StagedCalls:
     comm: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StageGroup:
+class StageGroup(NamedTuple):
     """The calls of one stage, from `start` to `stop`.
 
     Attributes:

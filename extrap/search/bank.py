@@ -251,7 +251,9 @@ class Bank:
         sized: Mask,
     ) -> None:
         """Add formulas that are not known, where their values are not too large."""
-        fits = (np.abs(table) < LARGEST).all(axis=1)
+        fits: Any = np.ones(len(table), dtype=bool)
+        if table.size and not -LARGEST < table.min() <= table.max() < LARGEST:
+            fits = (np.abs(table) < LARGEST).all(axis=1)
         samples = table[:, : self._samples]
         if unit is T:
             fits &= (samples != samples[:, :1]).any(axis=1)

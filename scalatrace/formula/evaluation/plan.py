@@ -69,12 +69,14 @@ class Plan:
             intervals[number] = spanned(names[name])
         for number, kind, payload, operands in self._steps:
             arguments = [values[i] for i in operands]
-            if any(operand is None for operand in arguments):
-                continue
             try:
                 if kind == BINARY:
                     (a, b), (i, k) = arguments, operands
+                    if a is None or b is None:
+                        continue
                     values[number], intervals[number] = binary(payload, a, b, intervals[i], intervals[k])
+                elif any(operand is None for operand in arguments):
+                    continue
                 elif kind == CALL:
                     spans = [intervals[operand] for operand in operands]
                     values[number], intervals[number] = call(payload, arguments, spans)
