@@ -6,6 +6,8 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.trace.io.reader import load
@@ -128,3 +130,38 @@ def test_long_iterations_that_differ_become_one_loop(tmp_path: Path) -> None:
     trace = program.trace(tmp_path)
     assert len(trace.nodes) == 1
     assert counts_of(trace) == sent
+
+
+def optional_calls(rng: random.Random, iterations: int) -> list[int]:
+    """Sites of iterations with a few of many calls, in an order of their own: hardly two align."""
+    return [site for _ in range(iterations) for site in [0, *rng.sample(range(1, 60), rng.randrange(4, 40))]]
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 999), iterations=st.integers(1, 400))
+def test_calls_that_never_fold_are_kept(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, iterations: int
+) -> None:
+    """Alignments that fail get less credit, which loses nothing; equal calls give equal files."""
+    sites, files = optional_calls(random.Random(seed), iterations), []
+    for _ in range(2):
+        folder, program = tmp_path_factory.mktemp("never"), Program()
+        for site in sites:
+            program.send(site, site)
+        assert counts_of(program.trace(folder)) == sites
+        files.append((folder / "a.st").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_loops_behind_calls_that_never_fold_are_found(tmp_path: Path) -> None:
+    """Failed alignments leave enough credit for iterations with optional calls."""
+    program, sent = Program(), optional_calls(random.Random(1), 1000)
+    for site in sent:
+        program.send(site, site)
+    loop = [site for step in range(400) for site in (70, *range(71, 80 + step % 3), 90)]
+    for site in loop:
+        program.send(site, site)
+    trace = program.trace(tmp_path)
+    assert counts_of(trace) == sent + loop
+    lines = [int(trace.frames[trace.signatures[leaf.signature][0]].split(":")[1]) for leaf in trace.leaves()]
+    assert sum(line >= 80 for line in lines) <= 24

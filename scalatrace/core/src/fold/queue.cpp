@@ -27,8 +27,12 @@ constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
 constexpr int kMaxHeads = 3;                     // target heads tried per tail
 constexpr int64_t kCellsPerEvent = 300;          // credit of an event: mean cost of the search, some microseconds ...
 constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... and what can be saved up for long iterations
-constexpr uint64_t kMaxEventsAfterSearch = 1024; // in which anchors are noted
-constexpr size_t kMaxSkipped = 256;              // nodes that the cursor passes over at once
+constexpr int64_t kInVainPerStep = int64_t{1} << 16;   // cells in vain that halve the credit of an event ...
+constexpr int64_t kMaxInVain = 4 * kInVainPerStep - 1; // ... down to an eighth
+constexpr int64_t kSavedPerMatch = 8;                  // cells that a matched event makes good ...
+constexpr int64_t kSavedPerExpected = 8;               // ... and one that the cursor expected
+constexpr uint64_t kMaxEventsAfterSearch = 1024;       // in which anchors are noted
+constexpr size_t kMaxSkipped = 256;                    // nodes that the cursor passes over at once
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
 
@@ -54,6 +58,7 @@ size_t entry(const Body &kids, size_t from, uint64_t key) {
 
 void Queue::abandon() {
     frames_.clear();
+    nodes_.clear();
     queue_.clear();
     block_.abandon();
 }
@@ -61,22 +66,22 @@ void Queue::abandon() {
 /* Append a node, and link it with the last entries that begin and end with the same events. */
 void Queue::push(Node *n) {
     Places &ends = latest_[n->last], &begins = n->leaf() ? ends : latest_[n->first];
-    const CodeStep step = queue_.empty() ? CodeStep{} : order_.step(queue_.back().node, n);
-    queue_.push_back({n, {begins.begins, ends.ends}, step});
+    const CodeStep step = queue_.empty() ? CodeStep{} : order_.step(nodes_.back(), n);
+    nodes_.push_back(n);
+    queue_.push_back({{begins.begins, ends.ends}, step});
     begins.begins = ends.ends = static_cast<uint32_t>(queue_.size());
 }
 
 /* Remove entries in reverse order, so that `latest_` is right after each. */
 Body Queue::pop_from(size_t index) {
-    Body out;
     for (size_t i = queue_.size(); i-- > index;) {
-        const Entry &e = queue_[i];
-        Places &ends = latest_[e.node->last];
-        (e.node->leaf() ? ends : latest_[e.node->first]).begins = e.before.begins;
-        ends.ends = e.before.ends;
-        out.push_back(e.node);
+        const Node *n = nodes_[i];
+        Places &ends = latest_[n->last];
+        (n->leaf() ? ends : latest_[n->first]).begins = queue_[i].before.begins;
+        ends.ends = queue_[i].before.ends;
     }
-    std::reverse(out.begin(), out.end());
+    Body out(nodes_.begin() + static_cast<ptrdiff_t>(index), nodes_.end());
+    nodes_.resize(index);
     queue_.resize(index);
     return out;
 }
@@ -103,10 +108,13 @@ void Queue::continue_run(Node *run, Node *event) {
 }
 
 bool Queue::place_event(Node *event) {
-    credit_ = std::min(credit_ + kCellsPerEvent, kMaxCredit);
+    credit_ = std::min(credit_ + gain(), kMaxCredit);
     next_ = nullptr;
     if (!frames_.empty()) {
-        if (advance(event)) return false;
+        if (advance(event)) {
+            in_vain_ = std::max<int64_t>(0, in_vain_ - kSavedPerExpected);
+            return false;
+        }
         spill();
     }
     next_ = event;
@@ -138,7 +146,7 @@ Body Queue::take() { return pop_from(0); }
 
 Body Queue::copy(NodePool &pool) const {
     Body out;
-    for (const Entry &e : queue_) out.push_back(pool.clone(e.node));
+    for (const Node *n : nodes_) out.push_back(pool.clone(n));
     for (size_t f = 0; f < frames_.size(); ++f)
         for (const Node *p : frames_[f].pending)
             if (p->count) out.push_back(pool.clone(p)); // 0: an inner loop whose first iteration is not complete
@@ -148,8 +156,8 @@ Body Queue::copy(NodePool &pool) const {
 }
 
 size_t Queue::nbytes() const {
-    size_t n = queue_.capacity() * sizeof(Entry);
-    for (const Entry &e : queue_) n += tree_bytes(e.node);
+    size_t n = nodes_.capacity() * sizeof(Node *) + queue_.capacity() * sizeof(Entry);
+    for (const Node *node : nodes_) n += tree_bytes(node);
     for (const Frame &f : frames_)
         for (const Node *p : f.pending) n += tree_bytes(p);
     return n + block_.nbytes() + periods_.nbytes();
@@ -323,16 +331,16 @@ bool Queue::seam(size_t head, size_t first) const {
 
 /* Is the iteration that began at `from` or later incomplete, because the next event is further ahead in it? */
 bool Queue::continues(size_t from) {
-    if (!next_ || order_.step(queue_.back().node, next_).way != CodeStep::kAhead) return false;
+    if (!next_ || order_.step(nodes_.back(), next_).way != CodeStep::kAhead) return false;
     for (size_t i = queue_.size(); i-- > from;)
-        if (contains(queue_[i].node, next_->first)) return true;
+        if (contains(nodes_[i], next_->first)) return true;
     return false;
 }
 
 /* Fold partial iterations in the queue from an entry on. */
 bool Queue::fold(size_t from) {
     bool loops = false;
-    for (size_t i = from; i < queue_.size(); ++i) loops |= !queue_[i].node->leaf();
+    for (size_t i = from; i < queue_.size(); ++i) loops |= !nodes_[i]->leaf();
     if (!loops) return false;
     Body nodes = pop_from(from);
     const bool changed = fold_partial_iterations(pool_, order_, nodes);
@@ -342,9 +350,9 @@ bool Queue::fold(size_t from) {
 
 /* Join two runs of nodes of equal shapes: a loop and its next iteration, or two iterations of a new loop. */
 bool Queue::join_equal(size_t tail, size_t length) {
-    Node *before = queue_[tail].node;
+    Node *before = nodes_[tail];
     const size_t first = tail + 1;
-    if (length == 1 && queue_[first].node->shape == before->shape) { // the same loop, or run of one event, continued
+    if (length == 1 && nodes_[first]->shape == before->shape) { // the same loop, or run of one event, continued
         Node *later = pop_from(first).front();
         before->count += later->count;
         append_content(pool_, order_, before, later);
@@ -354,7 +362,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
     if (!before->leaf()) {
         if (before->kids.size() == length) {
             size_t i = 0;
-            while (i < length && before->kids[i]->shape == queue_[first + i].node->shape) ++i;
+            while (i < length && before->kids[i]->shape == nodes_[first + i]->shape) ++i;
             if (i == length && seam(tail, first) && !continues(tail)) {
                 extend(tail, nullptr);
                 return true;
@@ -364,7 +372,7 @@ bool Queue::join_equal(size_t tail, size_t length) {
     if (first < length) return false;
     const size_t head = first - length;
     for (size_t i = length; i-- > 0;)
-        if (queue_[head + i].node->shape != queue_[first + i].node->shape) return false;
+        if (nodes_[head + i]->shape != nodes_[first + i]->shape) return false;
     if (!seam(head, first) || continues(head)) return false;
     repeat_from(head, first, nullptr);
     return true;
@@ -387,13 +395,13 @@ void Queue::extend(size_t index, const Alignment *alignment) {
     push(loop);
     // With another beginning, the node just before it may be one of its iterations.
     if (align_loops && loop->first != began) fold(index ? index - 1 : 0);
-    open(queue_.back().node);
+    open(nodes_.back());
 }
 
 /* Trailing iterations (Figure 5.2): the nodes behind the loop repeat the end of its body. So this end is a loop of
  * its own, which ran once more in the last iteration. */
 bool Queue::join_trailing(size_t tail) {
-    Node *outer = queue_[tail].node;
+    Node *outer = nodes_[tail];
     const size_t length = queue_.size() - tail - 1;
     Body spine; // the loops whose last iteration ends the queue, outermost first
     for (Node *loop = outer; !loop->leaf(); loop = loop->kids.back()) {
@@ -403,7 +411,7 @@ bool Queue::join_trailing(size_t tail) {
         if (kids.size() < length || (loop == outer && kids.size() == length)) continue;
         const size_t from = kids.size() - length;
         size_t i = 0;
-        while (i < length && kids[from + i]->shape == queue_[tail + 1 + i].node->shape) ++i;
+        while (i < length && kids[from + i]->shape == nodes_[tail + 1 + i]->shape) ++i;
         if (i < length || !seam(tail, tail + 1) || continues(tail + 1)) continue;
         Body later = pop_from(tail + 1);
         pop_from(tail);
@@ -448,24 +456,27 @@ bool Queue::pay(size_t work) {
     return true;
 }
 
-/* The nodes of the entries from...end). */
-Body Queue::stretch(size_t from, size_t end) const {
-    Body out;
-    out.reserve(end - from);
-    for (size_t i = from; i < end; ++i) out.push_back(queue_[i].node);
-    return out;
+/* Align two iterations, paid from the credit. The result is not worth it where the credit does not suffice. */
+Alignment Queue::aligned(Nodes before, Nodes later) {
+    const int64_t paid = credit_;
+    const Alignment found = Aligner(AlignRules(order_), &credit_).align(before, later);
+    in_vain_ = found.worth() ? std::max<int64_t>(0, in_vain_ - kSavedPerMatch * found.matched)
+                             : std::min(in_vain_ + paid - credit_, kMaxInVain);
+    return found;
 }
+
+/* Cells that an event adds to the credit: fewer where alignments have failed again and again. */
+int64_t Queue::gain() const { return kCellsPerEvent >> (in_vain_ / kInVainPerStep); }
 
 /* Join a loop and its next iteration, or two iterations of a new loop, whose alignment takes less space. */
 bool Queue::join_similar(size_t tail, size_t length) {
     const size_t first = tail + 1;
-    Node *before = queue_[tail].node;
-    const uint64_t begins = queue_[first].node->first;
+    Node *before = nodes_[tail];
+    const uint64_t begins = nodes_[first]->first;
     if (queue_[first].step.way == CodeStep::kAhead) return false;
     const auto again = [&] { return before->first == begins || order_.seam(before).same_loop(queue_[first].step); };
     if (!before->leaf() && again() && pay(length + before->kids.size()) && seam(tail, first) && !continues(tail)) {
-        Aligner aligner{AlignRules(order_), &credit_};
-        Alignment a = aligner.align(before->kids, stretch(first, queue_.size()));
+        const Alignment a = aligned(before->kids, stretch(first, queue_.size()));
         if (a.worth()) {
             extend(tail, &a);
             return true;
@@ -479,8 +490,7 @@ bool Queue::join_similar(size_t tail, size_t length) {
         if (!pay(2 * length + first - head)) return false;
         if (!seam(head, first) || continues(head)) continue;
         ++heads;
-        Aligner aligner{AlignRules(order_), &credit_};
-        Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
+        const Alignment a = aligned(stretch(head, first), stretch(first, queue_.size()));
         if (!a.worth()) continue;
         repeat_from(head, first, &a);
         return true;
@@ -492,10 +502,10 @@ bool Queue::join_similar(size_t tail, size_t length) {
  * includes the nodes that are, in the loop's function, at or behind the statement to which the loop leads back. */
 size_t Queue::iteration_head(size_t first, size_t reach) {
     const CodeStep &back = queue_[first].step;
-    const uint64_t begin = CodeOrder::first_signature(queue_[first].node);
+    const uint64_t begin = CodeOrder::first_signature(nodes_[first]);
     size_t head = first;
     while (head > reach) {
-        const CodeStep from_begin = order_.step(begin, CodeOrder::first_signature(queue_[head - 1].node));
+        const CodeStep from_begin = order_.step(begin, CodeOrder::first_signature(nodes_[head - 1]));
         const bool behind = from_begin.depth == back.depth && from_begin.way == CodeStep::kAhead &&
                             from_begin.to.function == back.to.function;
         if (!behind && from_begin.depth <= back.depth) break;
@@ -510,8 +520,7 @@ bool Queue::join_missing_head(size_t first, size_t length, size_t reach) {
     if (queue_[first].step.way != CodeStep::kBack || !pay(2 * length)) return false;
     const size_t head = iteration_head(first, reach);
     if (head == first || !pay(first - head) || !seam(head, first) || continues(head)) return false;
-    Aligner aligner{AlignRules(order_), &credit_};
-    Alignment a = aligner.align(stretch(head, first), stretch(first, queue_.size()));
+    const Alignment a = aligned(stretch(head, first), stretch(first, queue_.size()));
     if (!a.worth()) return false;
     repeat_from(head, first, &a);
     return true;

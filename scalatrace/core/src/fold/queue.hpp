@@ -26,7 +26,8 @@
  *           `-- first iteration --'       `-- second ------'
  *                                    seam: the step from tail to head leads back in the program's text (order.hpp)
  *
- * Searching and aligning are paid from a credit that each event increases, so the cost per event is bounded.
+ * Searching and aligning are paid from a credit that each event increases, so the cost per event is bounded. Where
+ * alignments fail again and again, an event adds less.
  *
  * Repetition. Where the cursor and the search leave new nodes behind again and again although the events repeat exactly
  * (periods.hpp), the last nodes are unfolded (unfold.hpp). One period of events is folded on its own, and becomes a loop
@@ -68,8 +69,7 @@ class Queue {
     struct Places { // index + 1 of an entry that begins, and of one that ends, with an event; 0: none
         uint32_t begins = 0, ends = 0;
     };
-    struct Entry { // of the queue
-        Node *node;
+    struct Entry {     // of the queue
         Places before; // the previous entries with the same first event, and with the same last one
         CodeStep step; // from the entry before
     };
@@ -82,7 +82,8 @@ class Queue {
 
     NodePool &pool_;
     CodeOrder &order_;
-    std::vector<Entry> queue_;
+    Body nodes_;               // of the queue ...
+    std::vector<Entry> queue_; // ... and their entries
     std::vector<Frame> frames_;
     Periods periods_;
     Block block_;
@@ -90,12 +91,13 @@ class Queue {
     uint64_t last_search_ = 0;   // number of events when the search was needed last
     const Node *next_ = nullptr; // the event that is about to be appended
     int64_t credit_ = 0;         // steps of search and alignment that may still be spent
+    int64_t in_vain_ = 0;        // cells of alignments that were not worth it, less what successes and the cursor saved
     std::unordered_map<uint64_t, Places> latest_; // event -> the last entries that begin and end with it
 
     /* Return the last node if it is a run of the same event; else null. */
     Node *running(uint64_t key) {
         if (!frames_.empty() || queue_.empty()) return nullptr;
-        Node *n = queue_.back().node;
+        Node *n = nodes_.back();
         return n->leaf() && n->first == key ? n : nullptr;
     }
     bool place_event(Node *event); // by cursor or search; true: the cursor did not expect it
@@ -133,7 +135,9 @@ class Queue {
     bool fold(size_t from);
     size_t iteration_head(size_t first, size_t reach);
     bool pay(size_t work);
-    Body stretch(size_t from, size_t end) const;
+    int64_t gain() const;
+    Alignment aligned(Nodes before, Nodes later);
+    Nodes stretch(size_t from, size_t end) const { return Nodes(nodes_).subspan(from, end - from); }
     void repeat_from(size_t head, size_t first, const Alignment *alignment);
     void extend(size_t loop_index, const Alignment *alignment);
 };

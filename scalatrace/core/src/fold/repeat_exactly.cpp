@@ -22,7 +22,7 @@ constexpr uint64_t kMinEventsBetweenTries = 64;
 /* The cursor takes the events of the block that is not complete, as far as it can. */
 void Queue::leave_block() {
     const Body pending = block_.end(pool_);
-    open(queue_.back().node);
+    open(nodes_.back());
     for (Node *event : pending) place_event(event);
 }
 
@@ -61,7 +61,7 @@ bool Queue::can_unfold(const Repetition &found) const {
             n += count_events(node);
         }
     for (size_t from = queue_.size(); from > 0 && n < max_events;) {
-        const Node *node = queue_[--from].node;
+        const Node *node = nodes_[--from];
         if (!has_all_values(node)) return false;
         n += count_events(node);
     }
@@ -72,9 +72,9 @@ bool Queue::can_unfold(const Repetition &found) const {
 Body Queue::unfold_last(const Repetition &found) {
     const uint64_t max_events = max_unfolded(found);
     size_t from = queue_.size();
-    for (uint64_t n = 0; from > 0 && n < max_events;) n += count_events(queue_[--from].node);
+    for (uint64_t n = 0; from > 0 && n < max_events;) n += count_events(nodes_[--from]);
     Body events;
-    uint64_t before = from ? queue_[from - 1].node->last : 0;
+    uint64_t before = from ? nodes_[from - 1]->last : 0;
     for (Node *node : pop_from(from)) {
         const Body more = unfold(pool_, node, before);
         events.insert(events.end(), more.begin(), more.end());

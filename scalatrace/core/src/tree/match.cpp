@@ -20,7 +20,7 @@ constexpr size_t kMaxCells =
     size_t{1} << 20; // of the table; larger bodies are aligned at their beginnings and ends only
 
 /* Are body[from...] exactly one iteration of the loop? */
-bool is_iteration(const Node *loop, const Body &body, size_t from, size_t end) {
+bool is_iteration(const Node *loop, Nodes body, size_t from, size_t end) {
     if (loop->kids.size() < 2 || end - from < loop->kids.size()) return false;
     for (size_t i = 0; i < loop->kids.size(); ++i)
         if (loop->kids[i]->shape != body[from + i]->shape) return false;
@@ -57,7 +57,7 @@ bool Aligner::affordable(size_t cells) {
 
 /* Sort the unmatched nodes between two matches: a right node goes before the left ones that are ahead of it in the
  * program's text. So the order of a loop's events does not depend on the rank that recorded them first. */
-void Aligner::sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b) {
+void Aligner::sort_gaps(std::vector<Step> &steps, Nodes a, Nodes b) {
     auto one_sided = [](const Step &s) { return !s.na || !s.nb; };
     for (auto from = steps.begin(); from != steps.end();) {
         from = std::find_if(from, steps.end(), one_sided);
@@ -77,7 +77,7 @@ void Aligner::sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b) 
  *
  * Most nodes are events, and most cells compare two of them: these need a comparison of shapes only. Where scores are
  * equal, a match comes before misses, and left nodes before right ones. */
-std::vector<Step> Aligner::align_middle(const Body &a, const Body &b, size_t head, size_t n, size_t m) {
+std::vector<Step> Aligner::align_middle(Nodes a, Nodes b, size_t head, size_t n, size_t m) {
     const size_t width = m + 1;
     const bool loops = !rules_.same_shapes;
     std::vector<Column> columns(m); // of the right nodes
@@ -138,13 +138,16 @@ std::vector<Step> Aligner::align_middle(const Body &a, const Body &b, size_t hea
     return path;
 }
 
-Alignment Aligner::align(const Body &a, const Body &b) {
+Alignment Aligner::align(Nodes a, Nodes b) {
     Alignment out;
     const size_t shorter = std::min(a.size(), b.size());
     size_t head = 0, tail = 0;
     while (head < shorter && a[head]->shape == b[head]->shape) ++head;
     while (tail < shorter - head && a[a.size() - 1 - tail]->shape == b[b.size() - 1 - tail]->shape) ++tail;
     const size_t n = a.size() - head - tail, m = b.size() - head - tail;
+
+    const bool table = n && m && affordable(n * m);
+    if (n && m && !table && credit_) return out; // the table would exceed the credit
 
     auto count_match = [&](const Node *x, const Node *y) {
         uint32_t hit = 0, not_hit = 0;
@@ -163,10 +166,8 @@ Alignment Aligner::align(const Body &a, const Body &b) {
     }
 
     std::vector<Step> middle;
-    if (n && m && affordable(n * m)) {
+    if (table) {
         middle = align_middle(a, b, head, n, m);
-    } else if (n && m && credit_) {
-        return Alignment{}; // the table would exceed the credit
     } else {
         for (size_t i = 0; i < n; ++i)
             middle.push_back({static_cast<uint32_t>(head + i), 1, static_cast<uint32_t>(head), 0});

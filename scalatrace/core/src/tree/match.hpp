@@ -15,10 +15,12 @@
 #include "tree/order.hpp"
 
 #include <map>
+#include <span>
 
 namespace st {
 
 using Body = std::vector<Node *>;
+using Nodes = std::span<Node *const>; // of a body, or of a stretch of the queue
 
 /* The na nodes from index a match the nb nodes from index b: 1~1 a match, k~1 or 1~k a pseudo-loop, 1~0 only in the
  * left body, 0~1 only in the right one. */
@@ -52,7 +54,8 @@ class Aligner {
   public:
     /* `credit`: number of table cells that may be computed, reduced by those that are; null: no such limit. */
     explicit Aligner(AlignRules rules, int64_t *credit = nullptr) : rules_(rules), credit_(credit) {}
-    Alignment align(const Body &a, const Body &b);
+    /* Return an alignment that is not worth it where the credit does not suffice. */
+    Alignment align(Nodes a, Nodes b);
     /* Can they be merged into one node? */
     bool can_match(const Node *a, const Node *b) {
         uint32_t matched, unmatched;
@@ -64,8 +67,8 @@ class Aligner {
     int64_t node_score(const Node *a, const Node *b, uint32_t *matched, uint32_t *unmatched);
     int64_t miss(const Node *x) const { return (x->skipped ? rules_.known_miss : rules_.miss) * x->nleaves; }
     bool affordable(size_t cells);
-    std::vector<Step> align_middle(const Body &a, const Body &b, size_t head, size_t n, size_t m);
-    void sort_gaps(std::vector<Step> &steps, const Body &a, const Body &b);
+    std::vector<Step> align_middle(Nodes a, Nodes b, size_t head, size_t n, size_t m);
+    void sort_gaps(std::vector<Step> &steps, Nodes a, Nodes b);
 
     struct Score {
         int64_t score;

@@ -37,9 +37,16 @@ const CodeOrder::Path &CodeOrder::path(uint64_t signature) {
  * only the name is known. */
 static bool has_no_position(const CodeFrame &frame) { return frame.native || (frame.function && !frame.number); }
 
+/* Few pairs of call sites follow each other again and again. */
 CodeStep CodeOrder::step(uint64_t a, uint64_t b) {
     if (!a || !b) return CodeStep{};
-    const Path &x = path(a), &y = path(b);
+    if (known_.empty()) known_.resize(kMaxKnown);
+    Known &known = known_[mix_key(a + 31 * b) % kMaxKnown];
+    if (known.a != a || known.b != b) known = {a, b, compare(path(a), path(b))};
+    return known.step;
+}
+
+CodeStep CodeOrder::compare(const Path &x, const Path &y) const {
     const size_t longest = std::max(x.size(), y.size());
     for (size_t i = 0; i < longest; ++i) {
         const CodeFrame from = i < x.size() ? x[i] : CodeFrame{}, to = i < y.size() ? y[i] : CodeFrame{};

@@ -73,9 +73,17 @@ class CodeOrder {
   private:
     using Path = std::vector<CodeFrame>; // outermost first
 
+    struct Known {
+        uint64_t a = 0, b = 0;
+        CodeStep step;
+    };
+    static constexpr size_t kMaxKnown = 512;
+
     const Path &path(uint64_t signature);
+    CodeStep compare(const Path &x, const Path &y) const;
 
     const Tables &tables_;
+    std::vector<Known> known_; // the steps asked for last, by a hash of both signatures
     std::unordered_map<uint64_t, Path> paths_;
 };
 
