@@ -21,6 +21,9 @@ MAX_TERMS = 1 << 16
 PERIODS_BYTES = 8 << 18
 """Hashes of events, which the search for exact repetitions keeps (fold/periods.hpp)."""
 
+MAX_FULL_HISTOGRAMS = 1 << 15
+"""Histograms of a trace above which those of few samples have one bin (core/histograms.cpp)."""
+
 
 class Program:
     """A rank that sends messages of given sizes from call sites of given numbers."""
@@ -118,6 +121,23 @@ def test_many_samples_have_bins(tmp_path: Path) -> None:
     histogram = node.stats[-1].histograms[0]
     assert histogram is not None
     assert len(histogram.bins) == 5
+
+
+@pytest.mark.parametrize("nodes", [32, MAX_FULL_HISTOGRAMS + 1])
+def test_many_histograms_of_few_samples_have_one_bin(tmp_path: Path, nodes: int) -> None:
+    program = Program()
+    for site in range(nodes):
+        for run in range(4):
+            program.send(1, site, compute_ns=1000.0 * (run + 1))
+    trace = program.trace(tmp_path)
+    histograms = [leaf.stats[-1].histograms[0] for leaf in trace.leaves() if isinstance(leaf, Event)]
+    assert len(histograms) == nodes
+    for histogram in histograms:
+        assert histogram is not None
+        assert (histogram.count, len(histogram.bins)) == (3, 3 if nodes == 32 else 0)
+        assert histogram.mean == pytest.approx(3000, rel=1 / 2048)
+        assert histogram.min == pytest.approx(2000, rel=1 / 32)
+        assert histogram.max == pytest.approx(4000, rel=1 / 32)
 
 
 def test_long_iterations_that_differ_become_one_loop(tmp_path: Path) -> None:

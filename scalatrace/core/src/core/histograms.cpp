@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kCoarse = 8, kFine = 23;                          // bits kept behind the leading one, one by one
 constexpr int kMeanBits = 10, kBinBits = 4, kDeviationBits = 3; // in columns
-constexpr uint64_t kMaxExactSamples = 12; // one by one: samples up to which bins of one sample are shorter
-constexpr uint64_t kMaxOneBin = 2;        // in columns: samples that have one bin, whose ends they are
+constexpr uint64_t kMaxExactSamples = 12;               // few samples: one by one, bins of one sample are shorter
+constexpr uint64_t kManyHistograms = uint64_t{1} << 15; // of a trace: above, few samples have one bin in columns
 
 void put_bytes(std::string &out, uint64_t v, int n) {
     for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));
@@ -49,10 +49,10 @@ struct CodedBin {
 };
 
 /* The bins' codes; bins that rounding made one value are one. */
-std::vector<CodedBin> coded(const Histogram &h, double resolution) {
+std::vector<CodedBin> coded(const Histogram &h, double resolution, uint64_t max_one_bin) {
     std::vector<CodedBin> bins;
     auto of = [&](double x) { return code(round_to_int64(x / resolution), kBinBits); };
-    if (h.count <= kMaxOneBin) return {{h.count, of(h.min), of(h.mean), of(h.max)}};
+    if (h.count <= max_one_bin) return {{h.count, of(h.min), of(h.mean), of(h.max)}};
     for (int i = 0; i < h.nbins; ++i) {
         const Bin &b = h.bins[i];
         const int64_t low = of(b.min), high = of(b.max);
@@ -86,9 +86,14 @@ void put_histogram(Packer &p, const Histogram *h, double resolution) {
     p.bin(bytes);
 }
 
+/* A program that never folds has a node of few samples for most calls. Their bins would take more than the rest. */
+void HistogramColumns::expect(uint64_t n) {
+    if (n > kManyHistograms) max_one_bin_ = kMaxExactSamples;
+}
+
 bool HistogramColumns::add(const Histogram &h, double resolution) {
     const int64_t mean = code(round_to_int64(h.mean / resolution), kMeanBits);
-    const std::vector<CodedBin> bins = coded(h, resolution);
+    const std::vector<CodedBin> bins = coded(h, resolution, max_one_bin_);
     if (h.count < 2 || bins.empty() || mean < 0) return false;
     for (const CodedBin &b : bins)
         if (b.low < 0 || b.low > b.mean || b.mean > b.high) return false;

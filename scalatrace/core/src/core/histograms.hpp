@@ -21,6 +21,8 @@ void put_histogram(Packer &p, const Histogram *h, double resolution);
 
 class HistogramColumns {
   public:
+    /* Many histograms of few samples have one bin each. `n`: histograms of the trace. */
+    void expect(uint64_t n);
     /* Append a histogram. False: it does not fit, as one sample or negative numbers. */
     bool add(const Histogram &h, double resolution);
     void put(Packer &p) const;
@@ -28,7 +30,8 @@ class HistogramColumns {
   private:
     enum { kCounts, kMeans, kMeanLowBytes, kDeviations, kNumbers, kBinCounts, kMinima, kBinMeans, kMaxima, kColumns };
     std::array<std::string, kColumns> columns_;
-    uint64_t count_ = 0; // of the histogram before
+    uint64_t count_ = 0;       // of the histogram before
+    uint64_t max_one_bin_ = 2; // samples that have one bin, whose ends they are
 
     void natural(int column, uint64_t n);
     void difference(int column, int64_t n);

@@ -90,6 +90,7 @@ class Writer {
     Peers peers_;
     ArrayTable arrays_;
     HistogramColumns columns_;
+    uint64_t nhistograms_ = 0; // of two samples or more
     struct Shortened {
         const Elastic *given;
         std::unique_ptr<Elastic> written;
@@ -100,6 +101,7 @@ class Writer {
         use_signature(0);
         for (const Node *n : body) collect_events(n);
         for (const Node *n : body) collect_preds(n);
+        columns_.expect(nhistograms_);
     }
 
     int64_t use_signature(uint64_t name) {
@@ -122,6 +124,8 @@ class Writer {
     void collect_preds(const Node *n) {
         for (const Node *kid : n->kids) collect_preds(kid);
         for (const PredStats &s : n->stats) {
+            nhistograms_ += static_cast<uint64_t>(
+                std::count_if(std::begin(s.hist), std::end(s.hist), [](const auto &h) { return h && h->count > 1; }));
             auto [it, fresh] = pred_index_.try_emplace(s.pred, preds_.size());
             if (!fresh) continue;
             auto known = events_.find(s.pred);
