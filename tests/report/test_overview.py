@@ -14,7 +14,7 @@ from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.overview.advice import Advice
 from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.verdict import verdict_of
-from scalatrace.report.page.overview.waits import TimeBasis, WaitRow
+from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, waiting_shares
 from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
@@ -505,14 +505,21 @@ def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
     assert verdict([0, 0, 0, 0], 300_000, 2) == "Nothing in MPI stands out except waiting for shared cores."
 
 
+def test_a_call_site_waits_in_all_its_loops() -> None:
+    aggregates = gather(timed(recorded()["completion"]), "a")
+    sites = {(row.op, row.site.partition(" < ")[0]) for row in aggregates.waits}
+    shares = waiting_shares(aggregates.tree, aggregates.basis)
+    for op, site in sites:
+        listed = sum(
+            row.share for row in aggregates.waits if (row.op, row.site.partition(" < ")[0]) == (op, site)
+        )
+        assert shares[op, site] >= listed > 0
+
+
 def test_the_verdict_of_a_simulated_run() -> None:
     computation = Advice("computation", "", "", 0.2, (), where="in run() between a.c:3 (f) and line 5 (g)")
     load = Advice("load", "Load imbalance", "", 0.1, ())
-    waits = (
-        WaitRow(9, "Wait", "a.c:4:f", "0-7", 8, "", 8, 32.0, 60.0, 0.04),
-        WaitRow(7, "Allreduce", "a.c:9:sum < a.c:5:g", "0-7", 8, "", 8, 24.0, 60.0, 0.03),
-        WaitRow(8, "Allreduce", "a.c:9:sum < a.c:6:g", "0-7", 8, "", 8, 20.0, 60.0, 0.025),
-    )
+    waits = {("Wait", "a.c:4:f"): 0.04, ("Allreduce", "a.c:9:sum"): 0.055}
     basis = TimeBasis(True, 8000.0, 8)
     text = (
         "The longest computation takes 20 % of the predicted run time, in run() between a.c:3 (f) and line 5 "

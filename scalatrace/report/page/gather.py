@@ -24,7 +24,7 @@ from scalatrace.report.page.overview.repeating import repeats_by_source
 from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.verdict import verdict_of
-from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
+from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waiting_shares, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
@@ -160,8 +160,8 @@ def gather(
     small = small_messages_of(trace, list(leaves(tree.root)), messages, numbers, basis, options.ideal)
     headline_messages = small if small is not None and small.share >= MIN_RESULT else None
     advice = advice_of(summary, tree, basis, computing, prediction, causes, small)
-    shared_cores = bool(summary.shared_cores)
-    verdict = verdict_of(causes, headline_messages, advice, basis, waits, shared_cores=shared_cores)
+    shared_cores, shares = bool(summary.shared_cores), waiting_shares(tree, basis)
+    verdict = verdict_of(causes, headline_messages, advice, basis, shares, shared_cores=shared_cores)
     # A simulated run without time for messages does not have this problem.
     tells_simulated = causes is not None and not (headline_messages is not None and shared_cores)
     result = (

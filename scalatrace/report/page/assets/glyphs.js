@@ -97,7 +97,8 @@ const MAX_CARD_CALLS = 16;
 function sizeText(call) {
   if (!call.size) return call.sent === 0 && call.received === 0 ? "0 B" : "–";
   const { nbytes, per, is_mean, is_room } = call.size;
-  return `${is_room ? "buffer of " : ""}${bytes(nbytes)} per ${per}${is_mean ? ", mean" : ""}`;
+  // A mean of buffers has those of calls without a sender, too.
+  return `${is_room ? "buffer of " : ""}${bytes(nbytes)} per ${is_room && is_mean ? "call" : per}${is_mean ? ", mean" : ""}`;
 }
 
 // The calls of a pattern, each with its ranks, partners and bytes.

@@ -285,7 +285,7 @@ class TimeLineView {
     const { bar, start, around } = call, [op, , site] = this.data.places[bar[PLACE]];
     const peer = bar[PEER] >= 0 ? `peer ${number(bar[PEER])}` : bar[PEER] === -2 ? "peer: any" : "";
     const size = bar[NBYTES] ? bytes(bar[NBYTES]) : "";
-    const when = this.data.timed ? `from ${coarseDuration(start)}, ${coarseDuration(bar[LENGTH])} long` : "";
+    const when = this.data.timed ? `from ${duration(start)}, ${coarseDuration(bar[LENGTH])} long` : "";
     const repeated = around.map(([each, k]) => `iteration ${number(k + 1 + each.skipped)} of ${number(each.total)}`).join(", in ");
     return [`${who}: ${op}`, [peer, size].filter(Boolean).join(", "), when, repeated, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }

@@ -1,6 +1,7 @@
 // The loop tree (WAI-ARIA tree): rows are made when they are opened.
 const FIRST_ROWS = 120;
 const MAX_SITE_FRAMES = 5;
+const MAIN = 0.5, MAX_MAIN_ROWS = 500; // share of all time of a main loop, and rows with which it is opened
 const CHEAP = 0.001; // share of all time below which a row that sends nothing is hidden at first
 
 function loopName(node) {
@@ -166,7 +167,7 @@ class TreeView {
     this.open(node, !this.isOpen(node));
   }
 
-  // Open the nodes with most time while there is room for the rows.
+  // Open the nodes with most time while there is room for the rows; the main loop also with more of them.
   expandTo(rows) {
     const closed = [this.tree.root];
     let count = 1;
@@ -174,7 +175,8 @@ class TreeView {
       let most = 0;
       for (let i = 1; i < closed.length; i += 1) if (timeOf(closed[i]) > timeOf(closed[most])) most = i;
       const [node] = closed.splice(most, 1);
-      if (node !== this.tree.root && count + node.children.length > rows) continue;
+      const isMain = timeOf(node) >= MAIN * this.whole && node.children.length <= MAX_MAIN_ROWS;
+      if (node !== this.tree.root && count + node.children.length > rows && !isMain) continue;
       this.open(node, true);
       count += node.children.length;
       closed.push(...node.children.filter((child) => child.children.length));

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from scalatrace.report.page.overview.advice import Advice
 from scalatrace.report.page.overview.causes import MIN_WAITING, WaitCauses
 from scalatrace.report.page.overview.small_messages import SmallMessages
-from scalatrace.report.page.overview.waits import TimeBasis, WaitRow
+from scalatrace.report.page.overview.waits import TimeBasis
 from scalatrace.report.style import coarse_percent, short_site
 from scalatrace.trace.model.callsite import split_frame
 
 __all__ = ["verdict_of"]
+
+NO_WAITS: Mapping[tuple[str, str], float] = MappingProxyType({})
+MIN_NAMED_WAIT = 0.002
+"""Part of the run time from which on a call that waits is named."""
 
 
 def verdict_of(
@@ -20,7 +24,7 @@ def verdict_of(
     small: SmallMessages | None,
     advice: Sequence[Advice],
     basis: TimeBasis,
-    waits: Sequence[WaitRow] = (),
+    waits: Mapping[tuple[str, str], float] = NO_WAITS,
     *,
     shared_cores: bool,
 ) -> str:
@@ -29,7 +33,7 @@ def verdict_of(
     Args:
         small: small messages that are the result; None: they are not.
         advice: all entries.
-        waits: calls at which ranks wait, those with most waiting first.
+        waits: operation and frame of calls that wait -> part of the run time.
         shared_cores: whether ranks of the recorded run shared cores.
     """
     if small is not None:
@@ -52,16 +56,13 @@ def verdict_of(
     return f"{text} The longest computation takes {share} of the run time, {computation.where}."
 
 
-def _predicted(computation: Advice, waits: Sequence[WaitRow], is_uneven: bool) -> str:
+def _predicted(computation: Advice, waits: Mapping[tuple[str, str], float], is_uneven: bool) -> str:
     text = (
         f"The longest computation takes {coarse_percent(computation.share)} of the predicted run time, "
         f"{computation.where}."
     )
-    shares = defaultdict[tuple[str, str], float](float)
-    for row in waits:  # a call site has a row for each of its callers
-        shares[row.op, row.site.partition(" < ")[0]] += row.share
-    if shares:
-        (op, site), share = max(shares.items(), key=lambda each: each[1])
+    if waits and max(waits.values()) >= MIN_NAMED_WAIT:
+        (op, site), share = max(waits.items(), key=lambda each: each[1])
         parts = split_frame(site)
         where = f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_site(site)
         text += f" Most waiting is in {op} {where}, {coarse_percent(share)}."

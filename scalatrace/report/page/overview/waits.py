@@ -6,6 +6,7 @@ histogram is of all ranks together, so the time is that of a call site, not of a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,7 +25,7 @@ from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waits_of"]
+__all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waiting_shares", "waits_of"]
 
 
 MAX_WAITS, MAX_CALLS, MIN_SHARE = 8, 32, 0.002
@@ -103,6 +104,14 @@ class WaitRow:
     waiting_ns: float = 0.0
     beyond_ns: float = 0.0
     share: float = 0.0
+
+
+def waiting_shares(tree: PageTree, basis: TimeBasis) -> dict[tuple[str, str], float]:
+    """Return operation and innermost frame of all calls that wait -> part of the run time, by the basis."""
+    shares = defaultdict[tuple[str, str], float](float)
+    for call in waiting(leaves(tree.root)) if basis.whole_ns else ():
+        shares[call.op, tree.sites[call.site].shown] += basis.waiting_ns(call) / basis.whole_ns
+    return dict(shares)
 
 
 def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeBasis) -> tuple[WaitRow, ...]:
