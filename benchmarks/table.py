@@ -68,7 +68,7 @@ class ResultTable:
         """Write results/<name>.md, with the date, the machine, and the seconds that `count` rows took."""
         origin = f"{date.today()}, {platform()}, {cpu_count()} cores."
         measured = "all rows" if count == len(rows) else f"{count} of {len(rows)} rows"
-        heads = [f"# {self.title}", "", f"{origin} Measuring {measured} took {took_s:.3g} s.", *self.notes]
+        heads = [f"# {self.title}", "", f"{origin} Measuring {measured} took {took_s:,.0f} s.", *self.notes]
         below = [f"- {line}" for line in self.judge(rows)]
         lines = [*heads, "", *markdown(self.columns, rows), *(["", *below] if below else [])]
         RESULTS.mkdir(exist_ok=True)

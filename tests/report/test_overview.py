@@ -387,6 +387,10 @@ def test_the_main_loop_and_the_loops_in_it() -> None:
         gather(timed(b.of(barrier, b.loop(2, barrier), b.loop(2, barrier), barrier, barrier)), "x").main_loops
         == ""
     )
+    b = Builder(4)
+    barrier = b.event("Barrier", at=("/a/x.c:9:step",), comm=Comm())
+    once = gather(timed(b.of(b.loop(1, barrier, b.loop(50, barrier, barrier)))), "x").main_loops
+    assert once.startswith("Main loop: 50 iterations")
 
 
 def test_calls_on_one_line_are_no_loop() -> None:

@@ -109,12 +109,12 @@ function rankView(place, trace) {
 // What the ranks of two runs differ by; runs on other numbers of ranks cannot be compared so.
 function rankDifferences(place, [a, b]) {
   const isSame = a.ranks.length && a.ranks.length === b.ranks.length && a.ranks.every((one, i) => one.first === b.ranks[i].first && one.last === b.ranks[i].last);
-  if (!isSame) return;
+  if (!isSame || a.simulated !== b.simulated) return; // recorded and simulated times cannot be compared
   const means = (one, other) => [0, 1, 2].map(() => other[1] - one[1]);
   const bins = a.ranks.map((one, i) => ({ first: one.first, last: one.last, compute_ns: means(one.compute_ns, b.ranks[i].compute_ns), comm_ns: means(one.comm_ns, b.ranks[i].comm_ns) }));
   const values = bins.flatMap((one) => [one.compute_ns[1], one.comm_ns[1]]);
   const [first, second] = roundTicks(0, Math.max(...values.map(Math.abs), 1)), step = second - first;
-  rankBars(place, "Differences by rank: B minus A", bins, [Math.floor(Math.min(...values, 0) / step) * step, Math.ceil(Math.max(...values, 0) / step) * step]);
+  rankBars(place, `Differences by rank: B minus A${a.simulated ? ", simulated" : ""}`, bins, [Math.floor(Math.min(...values, 0) / step) * step, Math.ceil(Math.max(...values, 0) / step) * step]);
 }
 
 // bins: consecutive ranks with least, mean and most of their times in ns; low, high: ends of the axis.

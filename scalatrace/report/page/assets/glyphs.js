@@ -137,7 +137,7 @@ function patternGroups(tree) {
   const groups = new Map();
   walkTree(tree.root, (node, above) => {
     if (!node.pattern) return;
-    const key = node.number ? `${node.pattern.kind}; ${node.pattern.detail}; ${structureOf(tree, node)}` : "program";
+    const key = node.number ? `${node.pattern.kind}; ${node.pattern.detail}; ${node.ranks}; ${structureOf(tree, node)}` : "program";
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push({ node, isListed: above.some((outer) => outer.pattern && outer.pattern.nested) });
   });

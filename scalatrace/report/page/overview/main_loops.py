@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from scalatrace.report.costs.rows import short_site_text
 from scalatrace.report.page.tree import PageTree, TreeNode
 from scalatrace.report.style import coarse_percent
@@ -31,9 +33,19 @@ def main_loops_of(tree: PageTree) -> str:
 
 
 def _longest_loop(node: TreeNode, whole_ns: float) -> TreeNode | None:
-    loops = [child for child in node.children if child.repeat and not child.op and child.number > 0]
-    longest = max(loops, key=_time_ns, default=None)
+    longest = max(_loops(node), key=_time_ns, default=None)
     return longest if longest is not None and 0 < MIN_SHARE * whole_ns <= _time_ns(longest) else None
+
+
+def _loops(node: TreeNode) -> Iterator[TreeNode]:
+    """Yield the outermost loops in a node; what runs once, such as the calls of a thread, is no loop."""
+    for child in node.children:
+        if child.op or child.number < 0:
+            continue
+        if child.times:
+            yield child
+        else:
+            yield from _loops(child)
 
 
 def _text(loop: TreeNode, share: float) -> str:
