@@ -190,9 +190,7 @@ def site_text(left: str, right: str) -> str:
         return short_site(left)
     if not left:
         return short_site(right)
-    place = split_frame(right)
-    file, line = place.file.rpartition("/")[2], place.line
-    return f"{short_site(left)} → {file}:{line}" if line else f"{short_site(left)} → {short_site(right)}"
+    return f"{short_site(left)} → {split_frame(right).place or short_site(right)}"
 
 
 def _ratio(left: float | None, right: float | None, ranks: ComparedRanks) -> float | None:

@@ -224,12 +224,11 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
     if depth < 0:
         return _place_by_names(first, last, ways)
     a, b = (split_frame(way[depth]) for way in ways)
-    file = a.file.rpartition("/")[2]
     called, then = (_callee_of(way, depth, op) for way, (op, _) in zip(ways, (first, last), strict=True))
     if a.line < b.line:
-        return f"in {_function(a)} between {file}:{a.line} ({called}) and line {b.line} ({then})"
+        return f"in {_function(a)} between {a.place} ({called}) and line {b.line} ({then})"
     if a.line == b.line and first != last:  # calls of one line
-        return f"in {_function(a)} at {file}:{a.line}, between {called} and {then}"
+        return f"in {_function(a)} at {a.place}, between {called} and {then}"
     where = f"in {_function(a)}"
     known = ComputationRepeat.UNKNOWN if repeats is None or not depth else repeats(first, last)
     caller = split_frame(ways[0][depth - 1])
@@ -242,17 +241,15 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
             else " or its callers,"
         )
     if first == last:
-        return f"{where} from one {called} at {file}:{a.line} to the next"
-    return f"{where} from {file}:{a.line} ({called}) back to line {b.line} ({then})"
+        return f"{where} from one {called} at {a.place} to the next"
+    return f"{where} from {a.place} ({called}) back to line {b.line} ({then})"
 
 
 def place_beginning(where: Place) -> str:
     """Name a computation by the line where it begins: `in main() from a.py:61 (halo)`."""
     called, frame = where
     parts = split_frame(frame)
-    if not parts.line:
-        return f"after {called}"
-    return f"in {_function(parts)} from {parts.file.rpartition('/')[2]}:{parts.line} ({called})"
+    return f"in {_function(parts)} from {parts.place} ({called})" if parts.line else f"after {called}"
 
 
 def _place_by_names(first: SiteCall, last: SiteCall, ways: tuple[Stack, Stack]) -> str:

@@ -130,9 +130,12 @@ def _text(tree: PageTree, bar: _FlameBar, room: int) -> str:
     node = bar.node
     site = tree.sites[node.site].shown if node.site >= 0 else node.place
     title = node.op or _loop_title(node)
-    frame = split_frame(site)
-    lines = f"{frame.file.rpartition('/')[2]}:{frame.line}" if frame.line else ""
-    texts = (f"{title}  {short_frame(site)}" if site else title, f"{title}  {lines}", title, "")
+    texts = (
+        f"{title}  {short_frame(site)}" if site else title,
+        f"{title}  {split_frame(site).place}",
+        title,
+        "",
+    )
     return next(text for text in texts if len(text) <= room or not text)
 
 

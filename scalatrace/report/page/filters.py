@@ -45,8 +45,7 @@ def _breakable(text: str) -> Markup:
 
 
 def _without_function(frame: str) -> str:
-    parts = split_frame(frame)
-    return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
+    return split_frame(frame).place or short_frame(frame)
 
 
 def _advice_share(advice: Mapping[str, Any]) -> str:

@@ -252,4 +252,4 @@ def _place(site: str, by: str) -> str:
     if by == "site":
         return short_frame(frame)
     parts = split_frame(frame)
-    return f"{parts.file.rpartition('/')[2]}:{parts.name or parts.function}"
+    return f"{parts.file_name}:{parts.name or parts.function}"

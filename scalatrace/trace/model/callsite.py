@@ -55,6 +55,16 @@ class Frame(NamedTuple):
     function: str
 
     @property
+    def file_name(self) -> str:
+        """The file or module without its directories."""
+        return self.file.rpartition("/")[2]
+
+    @property
+    def place(self) -> str:
+        """The file without directories, and the line; "" where no line is known."""
+        return f"{self.file_name}:{self.line}" if self.line else ""
+
+    @property
     def number(self) -> int:
         """The line, or the offset of a native frame; 0: neither is known."""
         offset = self.function.partition(":")[0]
@@ -98,7 +108,7 @@ def native_frames(frames: Iterable[str]) -> dict[str, dict[str, int]]:
 def short_frame(text: str) -> str:
     """Return the frame without directories and control characters, for output: `app.py:12:main`."""
     frame = split_frame(clean(text))
-    name = frame.file.rpartition("/")[2] or frame.file
+    name = frame.file_name or frame.file
     if frame.line:
         return f"{name}:{frame.line}:{frame.function}"
     return f"{name}+{frame.function}" if frame.function else name
@@ -129,7 +139,7 @@ def is_wrapper(frame: str) -> bool:
     parts = split_frame(frame)
     return (
         _FUNCTIONS.fullmatch(parts.name) is not None
-        or _MODULES.fullmatch(parts.file.rpartition("/")[2]) is not None
+        or _MODULES.fullmatch(parts.file_name) is not None
         or any(folder in parts.file for folder in _FOLDERS)
     )
 

@@ -422,9 +422,8 @@ class _SmallMessageSearch:
             by = "per rank" if unit.is_once else "per rank and iteration"
         text = f"{count} {noun} of {nbytes(size)} {by}"
         frame = next(iter(callers(self._trace.stack(event.signature))), "")
-        place = split_frame(frame)
-        if frame and place.line:
-            text += f" at {place.file.rpartition('/')[2]}:{place.line}"
+        if frame and (place := split_frame(frame).place):
+            text += f" at {place}"
             stacks = {sent.signature: self._trace.stack(sent.signature) for sent, _, _ in unit.sent}
             more = len({next(iter(callers(stack)), "") for stack in stacks.values()}) - 1
             text += f" and {number(more)} more place{'s' if more > 1 else ''}" if more else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from scalatrace.report.page.overview.advice import Advice
 from scalatrace.report.page.overview.causes import MIN_WAITING, WaitCauses
@@ -14,7 +13,6 @@ from scalatrace.trace.model.callsite import split_frame
 
 __all__ = ["verdict_of"]
 
-NO_WAITS: Mapping[tuple[str, str], float] = MappingProxyType({})
 MIN_NAMED_WAIT = 0.002
 """Part of the run time from which on a call that waits is named."""
 
@@ -24,7 +22,7 @@ def verdict_of(
     small: SmallMessages | None,
     advice: Sequence[Advice],
     basis: TimeBasis,
-    waits: Mapping[tuple[str, str], float] = NO_WAITS,
+    waits: Mapping[tuple[str, str], float],
     *,
     shared_cores: bool,
 ) -> str:
@@ -61,9 +59,8 @@ def _predicted(computation: Advice, waits: Mapping[tuple[str, str], float], is_u
         f"The longest computation takes {coarse_percent(computation.share)} of the predicted run time, "
         f"{computation.where}."
     )
-    if waits and max(waits.values()) >= MIN_NAMED_WAIT:
-        (op, site), share = max(waits.items(), key=lambda each: each[1])
-        parts = split_frame(site)
-        where = f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_site(site)
+    (op, site), share = max(waits.items(), key=lambda each: each[1], default=(("", ""), 0.0))
+    if share >= MIN_NAMED_WAIT:
+        where = split_frame(site).place or short_site(site)
         text += f" Most waiting is in {op} {where}, {coarse_percent(share)}."
     return text if is_uneven else f"No rank stands out. {text}"
