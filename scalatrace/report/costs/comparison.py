@@ -198,10 +198,10 @@ class ComparisonReporter:
         changes = [
             row for row in SequenceMatcher(None, a, b, autojunk=False).get_opcodes() if row[0] != "equal"
         ]
-        only_left = " ".join(" ".join(a[low:high]) for _, low, high, _, _ in changes).strip()
-        only_right = " ".join(" ".join(b[low:high]) for _, _, _, low, high in changes).strip()
+        only_left = " ".join(word for _, low, high, _, _ in changes for word in a[low:high])
+        only_right = " ".join(word for _, _, _, low, high in changes for word in b[low:high])
         sides = [
-            f"{texts} only in {name}" for name, texts in ((left, only_left), (right, only_right)) if texts
+            f"{words} only in {name}" for name, words in ((left, only_left), (right, only_right)) if words
         ]
         return f" Arguments differ: {'; '.join(sides)}." if sides else ""
 

@@ -193,16 +193,16 @@ class _PageTreeBuilder:
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
         self._numbers, self._taking_part = node_numbers(trace.nodes), participants(trace)
         self._trips: dict[int, tuple[int, ...]] = {}
-        self._iterations: dict[int, tuple[int, int]] = {}
-        self._entered_again: set[int] = set()
+        self._iterations: dict[int, tuple[str, int]] = {}  # `in_all` and `iterations` of a node
         for node, entered in entries(trace):
             self._trips[id(node)] = trip_counts(node.repeat, entered)
             if not isinstance(node, Sequence):
                 continue
             if counts := [times for _, times in runs_after(node.repeat, entered)]:
-                self._iterations[id(node)] = min(counts), max(counts)
-                if any(times > 1 for _, times in entered):
-                    self._entered_again.add(id(node))
+                least, most = min(counts), max(counts)
+                is_nested = any(times > 1 for _, times in entered)
+                in_all = _times((least, most)) if is_nested else ""
+                self._iterations[id(node)] = in_all, most if least == most else 0
         self._sent: dict[int, list[Messages]] = {}
         for flow in messages:
             self._sent.setdefault(id(flow.event), []).append(flow)
@@ -229,12 +229,13 @@ class _PageTreeBuilder:
     def _node(self, node: Node) -> tuple[TreeNode, set[int]]:
         """Return a node, and some signatures of the calls in it: more than MAX_PLACED, if there are."""
         taking_part = self._taking_part[id(node)]
+        in_all, iterations = self._iterations.get(id(node), ("", 0))
         tree_node = TreeNode(
             self._numbers[id(node)],
             repeat=_cut(repeat_of(node.repeat, taking_part)),
             times=_times(self._trips[id(node)]),
-            in_all=_times(self._iterations[id(node)]) if id(node) in self._entered_again else "",
-            iterations=self._equal_iterations(node),
+            in_all=in_all,
+            iterations=iterations,
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
             thread=thread_of(node),
@@ -246,10 +247,6 @@ class _PageTreeBuilder:
             return tree_node, signatures
         self._event(tree_node, node)
         return tree_node, {node.signature}
-
-    def _equal_iterations(self, node: Node) -> int:
-        least, most = self._iterations.get(id(node), (0, 0))
-        return most if least == most else 0
 
     def _event(self, tree_node: TreeNode, event: Event) -> None:
         tree_node.op = self._trace.ops[event.op].name

@@ -29,7 +29,7 @@ __all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waiting_shares", "wai
 
 
 MAX_WAITS, MAX_CALLS, MIN_SHARE = 8, 32, 0.002
-"""Calls that are listed, and the part of the run time from which on one is."""
+"""Rows that are listed, calls that are examined, and the part of the run time from which on one is."""
 
 SHOWN_FRAMES = 2
 """Frames of a call site that are shown."""
@@ -82,7 +82,7 @@ def _kind_of(call: TreeNode) -> AwaitedPartner | None:
 
 @dataclass
 class WaitRow:
-    """A call at which ranks wait, in all loops with equal ranks and partners.
+    """A call at which ranks wait, in the examined loops with equal ranks and partners.
 
     Attributes:
         node: number in the tree of the one with most waiting.
