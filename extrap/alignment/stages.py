@@ -152,7 +152,7 @@ class Stages:
 
         Args:
             calls, keys: of each rank, by point.
-            equal_points: those with equal calls and keys, of which the first is looked at.
+            equal_points: those with equal calls and keys, of which only the first is examined.
             by_site: whether each call site has at most one call in a stage, and is called or not on
                 conditions of its own. Else all ranks make equally many calls in a stage.
         """

@@ -454,7 +454,7 @@ class Fitter:
         fitted: dict[int, Fitted] = {}
         for (node, inside), result in zip(events, results, strict=True):
             if result is NOT_SOUGHT:
-                continue  # the result that decides follows
+                continue  # another one has no rules: it is raised
             if isinstance(result, NoFormulaError):
                 if self._by_symmetry is None or not isinstance(result, UnconfirmedError):
                     raise result

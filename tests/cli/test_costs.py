@@ -325,7 +325,7 @@ def test_ranks_of_differences_need_totals_of_the_same_ranks() -> None:
 
 
 def test_the_run_time_is_that_of_the_longest_rank() -> None:
-    """Its difference is that of the times as shown; what a rank takes longer on average is said beside it."""
+    """Its difference is that of the times as shown; what a rank takes longer on average is beside it."""
     before, after = late([0, 0, 16, 0], 30_000), late([0, 0, 32, 0], 30_000)
     found = ComparisonReporter(before, after, "site", True, 20)
     pattern = r"b is (\d+) µs slower \(run time (\d+) µs, that of a (\d+) µs\)[.] On average a rank takes"

@@ -115,20 +115,20 @@ def compare(
         assert len(mine) == len(theirs), f"{dims}, rank {rank}: {len(mine)} calls, not {len(theirs)}"
 
 
-def told(text: str, tasks: int, parameters: Mapping[str, int]) -> list[list[Any]]:
+def calls_of_tasks(text: str, tasks: int, parameters: Mapping[str, int]) -> list[list[Any]]:
     """What each task of a coNCePTuaL program does, one after the other, without what only takes time.
 
     Whether a send is blocking does not count: what may be to the task itself is not, in one way or the other.
     """
     lowered = lower(check(text), tasks, dict(parameters))
-    return [list(_told(lowered.events[task])) for task in range(tasks)]
+    return [list(_flat(lowered.events[task])) for task in range(tasks)]
 
 
-def _told(events: Any) -> Iterator[Any]:
+def _flat(events: Any) -> Iterator[Any]:
     for event in events:
         if isinstance(event, Repeat):
             for _ in range(event.count):
-                yield from _told(event.body)
+                yield from _flat(event.body)
         elif isinstance(event, Transfer):
             yield ("send" if event.sends else "receive"), event.peer, event.size, event.tag, event.count
         elif isinstance(event, WaitEvent | Barrier | Bcast | Alltoall | Alltoallv | Reduction):

@@ -294,10 +294,10 @@ def _total(
     if part.shape is None:
         return multiply_counts(_natural(slots[0]), counts)
     if part.shape == CYCLE:
-        turns, remainder = np.divmod(counts, len(slots))
+        cycles, remainder = np.divmod(counts, len(slots))
         total = np.zeros_like(counts)
         for i, values in enumerate(slots):
-            total += multiply_counts(_natural(values), turns + (remainder > i))
+            total += multiply_counts(_natural(values), cycles + (remainder > i))
         return total
     first, like = distinct(np.array([counts, *slots]))
     if len(first) > max_classes:
@@ -322,10 +322,10 @@ def _along_loops(part: Part, place: Mapping[str, Any], counts: Ints, loops: tupl
     if not chain.runs:
         return np.zeros_like(counts)
     first, like = distinct(counts[None])  # few numbers, of up to a million ranks
-    turns, remainder = np.divmod(counts[first], chain.runs)
+    cycles, remainder = np.divmod(counts[first], chain.runs)
     total = np.zeros_like(counts)
     for values, where in _over(formula, place, chain.columns(0)):
-        times = turns * len(where) + np.searchsorted(where, remainder)
+        times = cycles * len(where) + np.searchsorted(where, remainder)
         of_ranks = times[like] if len(first) > 1 else times
         total += multiply_counts(_natural(np.asarray(values, dtype=np.int64)), of_ranks)
     return total

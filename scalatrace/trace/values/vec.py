@@ -286,12 +286,12 @@ def _loop_prefix(term: Term, n: int) -> tuple[int, int]:
     content = tuple(inner)
     length = sum(_length(t) for t in content)
     n = min(n, trip_count * length) if trip_count else n
-    turns, remainder = divmod(n, length)
+    cycles, remainder = divmod(n, length)
     total: int = (
-        turns * _prefix(content, length) + stride * length * (turns * (turns - 1) // 2) if turns else 0
+        cycles * _prefix(content, length) + stride * length * (cycles * (cycles - 1) // 2) if cycles else 0
     )
     if remainder:
-        total += _prefix(content, remainder) + turns * stride * remainder
+        total += _prefix(content, remainder) + cycles * stride * remainder
     return total, n
 
 
@@ -413,17 +413,17 @@ def _loop_ends(term: Term, n: int | None) -> tuple[list[int], int]:
     """Smallest and largest of up to n values of a loop and of its rest, and how many values there were."""
     trip_count, stride, *inner = term
     content = tuple(inner)
-    used, turns, remainder = 0, max(1, trip_count), 0
+    used, cycles, remainder = 0, max(1, trip_count), 0
     if n is not None:
         length = sum(_length(t) for t in content)
         used = min(n, trip_count * length) if trip_count else n
-        turns, remainder = divmod(used, length)
+        cycles, remainder = divmod(used, length)
     ends_of_loop: list[int] = []
-    if turns and (ends := _ends(content)):
-        reach = stride * (turns - 1)
+    if cycles and (ends := _ends(content)):
+        reach = stride * (cycles - 1)
         ends_of_loop = [ends[0] + min(0, reach), ends[1] + max(0, reach)]
     if remainder:
-        ends_of_loop += [end + stride * turns for end in _ends(content, remainder)]
+        ends_of_loop += [end + stride * cycles for end in _ends(content, remainder)]
     return ends_of_loop, used
 
 

@@ -42,7 +42,7 @@ from support.grids import (
     trace_of,
     wavefront,
 )
-from support.scalable import compare, setting, told
+from support.scalable import calls_of_tasks, compare, setting
 
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5)]
 CUBES = [(3, 3, 3), (4, 3, 3), (4, 4, 3), (4, 4, 4)]
@@ -222,7 +222,7 @@ def test_conceptual_does_as_that_of_the_size(wrap: bool) -> None:
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     for x, y in ((3, 4), (5, 5)):
         fixed = generate(of_model(found, x * y, (x, y)).trace, "conceptual").text
-        assert told(text, x * y, {"x": x, "y": y}) == told(fixed, x * y, {})
+        assert calls_of_tasks(text, x * y, {"x": x, "y": y}) == calls_of_tasks(fixed, x * y, {})
 
 
 def test_the_text_is_what_a_person_writes() -> None:
@@ -244,7 +244,7 @@ def test_sizes_of_blocks_divide_tasks() -> None:
     found = typed(model(wavefront, [*PLANES, (6, 6)], 24))
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     fixed = generate(of_model(found, 20, (4, 5), {"n": 31}, accept_unconfirmed=True).trace, "conceptual").text
-    assert told(text, 20, {"x": 4, "y": 5, "n": 31}) == told(fixed, 20, {})
+    assert calls_of_tasks(text, 20, {"x": 4, "y": 5, "n": 31}) == calls_of_tasks(fixed, 20, {})
 
 
 def shares(rank: Rank) -> list[IssuedCall]:
@@ -257,9 +257,9 @@ def test_conceptual_asserts_what_formulas_demand() -> None:
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     assert "are equal in all traces, but not here" in text
     fixed = generate(of_model(found, 16, (16,), {"n": 4096}).trace, "conceptual").text
-    assert told(text, 16, {"n": 4096}) == told(fixed, 16, {})
+    assert calls_of_tasks(text, 16, {"n": 4096}) == calls_of_tasks(fixed, 16, {})
     with pytest.raises(ProgramError, match="are equal in all traces, but not here"):
-        told(text, 3, {"n": 4096})
+        calls_of_tasks(text, 3, {"n": 4096})
 
 
 def mirrored(rank: Rank) -> list[IssuedCall]:
@@ -284,9 +284,11 @@ def test_conceptual_asserts_for_each_task_what_formulas_demand_there() -> None:
     for side in (4, 6):
         made = of_model(found, side * side, (side, side), {"n": 24}, accept_unconfirmed=True)
         fixed = generate(made.trace, "conceptual").text
-        assert told(text, side * side, {"x": side, "y": side, "n": 24}) == told(fixed, side * side, {})
+        assert calls_of_tasks(text, side * side, {"x": side, "y": side, "n": 24}) == calls_of_tasks(
+            fixed, side * side, {}
+        )
     with pytest.raises(ProgramError, match="are equal in all traces, but not here"):
-        told(text, 49, {"x": 7, "y": 7, "n": 24})
+        calls_of_tasks(text, 49, {"x": 7, "y": 7, "n": 24})
 
 
 def persistent(rank: Rank) -> list[IssuedCall]:
@@ -308,7 +310,7 @@ def test_persistent_requests_and_exchanges_in_place() -> None:
     fixed = generate(of_model(found, 7, (7,)).trace, "conceptual").text
     assert "ASYNCHRONOUSLY SEND A 64 BYTE MESSAGE" in text
     assert "SEND A 16 BYTE MESSAGE" in text
-    assert told(text, 7, {}) == told(fixed, 7, {})
+    assert calls_of_tasks(text, 7, {}) == calls_of_tasks(fixed, 7, {})
 
 
 SQUARES = [(4, 4), (5, 5), (6, 6), (7, 7)]
@@ -332,7 +334,9 @@ def test_sizes_that_are_another_on_each_task_are_said_one_task_after_the_other()
     for n, side in ((18, 3), (29, 4), (5, 8)):
         made = of_model(found, side * side, (side, side), {"n": n}, accept_unconfirmed=True)
         fixed = generate(made.trace, "conceptual").text
-        assert told(text, side * side, {"x": side, "y": side, "n": n}) == told(fixed, side * side, {})
+        assert calls_of_tasks(text, side * side, {"x": side, "y": side, "n": n}) == calls_of_tasks(
+            fixed, side * side, {}
+        )
 
 
 def growing(rank: Rank) -> list[IssuedCall]:

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kCoarse = 8, kFine = 23;                          // bits kept behind the leading one, one by one
 constexpr int kMeanBits = 10, kBinBits = 4, kDeviationBits = 3; // in columns
-constexpr uint64_t kMaxExactSamples = 12;               // few samples: one by one, bins of one sample are shorter
-constexpr uint64_t kManyHistograms = uint64_t{1} << 15; // of a trace: above, few samples have one bin in columns
+constexpr uint64_t kMaxExactSamples = 12;               // of few samples: then bins of one sample each are shorter
+constexpr uint64_t kManyHistograms = uint64_t{1} << 15; // of a trace with more, few samples have one bin in columns
 
 void put_bytes(std::string &out, uint64_t v, int n) {
     for (; n; --n, v >>= 8) out.push_back(static_cast<char>(v));

@@ -27,12 +27,12 @@ constexpr int kMaxSimilarCandidates = 4;         // ... and for alignment
 constexpr int kMaxHeads = 3;                     // target heads tried per tail
 constexpr int64_t kCellsPerEvent = 300;          // credit of an event: mean cost of the search, some microseconds ...
 constexpr int64_t kMaxCredit = int64_t{1} << 21; // ... and what can be saved up for long iterations
-constexpr int64_t kInVainPerStep = int64_t{1} << 16;   // cells in vain that halve the credit of an event ...
-constexpr int64_t kMaxInVain = 4 * kInVainPerStep - 1; // ... down to an eighth
-constexpr int64_t kSavedPerMatch = 8;                  // cells that a matched event makes good ...
-constexpr int64_t kSavedPerExpected = 8;               // ... and one that the cursor expected
-constexpr uint64_t kMaxEventsAfterSearch = 1024;       // in which anchors are noted
-constexpr size_t kMaxSkipped = 256;                    // nodes that the cursor passes over at once
+constexpr int64_t kFailedCellsPerHalving = int64_t{1} << 16;        // of alignments: halve the credit of an event ...
+constexpr int64_t kMaxFailedCells = 4 * kFailedCellsPerHalving - 1; // ... down to an eighth
+constexpr int64_t kCellsRestoredPerMatch = 8;                       // cells that a matched event takes off again ...
+constexpr int64_t kCellsRestoredPerExpected = 8;                    // ... and one that the cursor expected
+constexpr uint64_t kMaxEventsAfterSearch = 1024;                    // in which anchors are noted
+constexpr size_t kMaxSkipped = 256;                                 // nodes that the cursor passes over at once
 
 size_t entry(const Body &kids, size_t from, uint64_t key);
 
@@ -108,11 +108,11 @@ void Queue::continue_run(Node *run, Node *event) {
 }
 
 bool Queue::place_event(Node *event) {
-    credit_ = std::min(credit_ + gain(), kMaxCredit);
+    credit_ = std::min(credit_ + credit_per_event(), kMaxCredit);
     next_ = nullptr;
     if (!frames_.empty()) {
         if (advance(event)) {
-            in_vain_ = std::max<int64_t>(0, in_vain_ - kSavedPerExpected);
+            failed_cells_ = std::max<int64_t>(0, failed_cells_ - kCellsRestoredPerExpected);
             return false;
         }
         spill();
@@ -460,13 +460,13 @@ bool Queue::pay(size_t work) {
 Alignment Queue::aligned(Nodes before, Nodes later) {
     const int64_t paid = credit_;
     const Alignment found = Aligner(AlignRules(order_), &credit_).align(before, later);
-    in_vain_ = found.worth() ? std::max<int64_t>(0, in_vain_ - kSavedPerMatch * found.matched)
-                             : std::min(in_vain_ + paid - credit_, kMaxInVain);
+    failed_cells_ = found.worth() ? std::max<int64_t>(0, failed_cells_ - kCellsRestoredPerMatch * found.matched)
+                                  : std::min(failed_cells_ + paid - credit_, kMaxFailedCells);
     return found;
 }
 
 /* Cells that an event adds to the credit: fewer where alignments have failed again and again. */
-int64_t Queue::gain() const { return kCellsPerEvent >> (in_vain_ / kInVainPerStep); }
+int64_t Queue::credit_per_event() const { return kCellsPerEvent >> (failed_cells_ / kFailedCellsPerHalving); }
 
 /* Join a loop and its next iteration, or two iterations of a new loop, whose alignment takes less space. */
 bool Queue::join_similar(size_t tail, size_t length) {

@@ -91,7 +91,7 @@ class Queue {
     uint64_t last_search_ = 0;   // number of events when the search was needed last
     const Node *next_ = nullptr; // the event that is about to be appended
     int64_t credit_ = 0;         // steps of search and alignment that may still be spent
-    int64_t in_vain_ = 0;        // cells of alignments that were not worth it, less what successes and the cursor saved
+    int64_t failed_cells_ = 0;   // cells of alignments that were not worth it, less what successes and the cursor saved
     std::unordered_map<uint64_t, Places> latest_; // event -> the last entries that begin and end with it
 
     /* Return the last node if it is a run of the same event; else null. */
@@ -135,7 +135,7 @@ class Queue {
     bool fold(size_t from);
     size_t iteration_head(size_t first, size_t reach);
     bool pay(size_t work);
-    int64_t gain() const;
+    int64_t credit_per_event() const;
     Alignment aligned(Nodes before, Nodes later);
     Nodes stretch(size_t from, size_t end) const { return Nodes(nodes_).subspan(from, end - from); }
     void repeat_from(size_t head, size_t first, const Alignment *alignment);

@@ -37,7 +37,7 @@ const CodeOrder::Path &CodeOrder::path(uint64_t signature) {
  * only the name is known. */
 static bool has_no_position(const CodeFrame &frame) { return frame.native || (frame.function && !frame.number); }
 
-/* Few pairs of call sites follow each other again and again. */
+/* The last steps are kept: most programs have few different pairs of successive call sites. */
 CodeStep CodeOrder::step(uint64_t a, uint64_t b) {
     if (!a || !b) return CodeStep{};
     if (known_.empty()) known_.resize(kMaxKnown);
