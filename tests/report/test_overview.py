@@ -19,7 +19,7 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.report.scaling.extrapolated_growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers
+from scalatrace.trace.model.nodes import Event, PredStats, Sequence, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
@@ -375,14 +375,15 @@ def test_computation_from_one_call_to_the_same_call() -> None:
 
 def test_the_main_loop_and_the_loops_in_it() -> None:
     b = Builder(4)
-    barrier = b.event("Barrier", at=("/a/x.c:9:step",), comm=Comm())
-    inner = b.loop(
-        3, *(b.event("Barrier", at=(f"/a/x.c:{line}:step",), comm=Comm()) for line in range(9, 13))
-    )
+    barrier, *calls = (b.event("Barrier", at=(f"/a/x.c:{i}:step",), comm=Comm()) for i in range(8, 13))
+    inner = b.loop(3, *calls)
     trace = timed(b.of(barrier, b.loop(5, inner, barrier), b.loop(2, barrier)))
     main_loops = gather(trace, "x").main_loops
-    assert main_loops.startswith("Main loop: 5 iterations, x.c:9-12:step (")
-    assert " Loop in it: 15 iterations in all, x.c:9-12:step (" in main_loops
+    assert main_loops.startswith("Main loop: 7 iterations, x.c:8-12:step (")
+    assert (
+        "; 5 of them are a loop of the trace). Loop in it: 15 iterations in all, x.c:9-12:step ("
+        in main_loops
+    )
     assert (
         gather(timed(b.of(barrier, b.loop(2, barrier), b.loop(2, barrier), barrier, barrier)), "x").main_loops
         == ""
@@ -391,6 +392,25 @@ def test_the_main_loop_and_the_loops_in_it() -> None:
     barrier = b.event("Barrier", at=("/a/x.c:9:step",), comm=Comm())
     once = gather(timed(b.of(b.loop(1, barrier, b.loop(50, barrier, barrier)))), "x").main_loops
     assert once.startswith("Main loop: 50 iterations")
+
+
+def test_iterations_of_a_loop_that_differ_are_counted_together() -> None:
+    """Nine steps of ten exchange in parts; the tenth rebuilds, and exchanges at once. Lines are not known."""
+    b = Builder(4)
+
+    def call(place: str, caller: str) -> Event:
+        return b.event(
+            "Barrier", at=(f"app+0x{place}:{place}", f"app+0x{caller}:run", "app+0x1:main"), comm=Comm()
+        )
+
+    left, right, rebuild = call("a", "10"), call("b", "20"), call("c", "30")
+    steps = b.loop(
+        9, b.loop(4, left), call("e", "10"), call("f", "50"), call("g", "60"), call("h", "70"), right
+    )
+    trace = timed(b.of(call("d", "40"), b.loop(5, steps, rebuild, b.loop(4, left), right)))
+    main_loops = gather(trace, "x").main_loops
+    assert main_loops.startswith("Main loop: 50 iterations in run (")
+    assert main_loops.endswith(" of the time; they differ, and are several loops of the trace).")
 
 
 def test_calls_on_one_line_are_no_loop() -> None:

@@ -188,7 +188,7 @@ def gather(
         waits,
         computing[:MAX_COMPUTING],
         tree,
-        main_loops_of(tree),
+        main_loops_of(trace, tree),
         blocks,
         rank_grid(trace, grid, layout.text or source),
         layout,

@@ -11,6 +11,7 @@ from scalatrace.report.costs.rows import CostRow
 from scalatrace.report.page.call_sizes import CallSize, call_size
 from scalatrace.report.page.patterns import LoopPattern, loop_pattern
 from scalatrace.report.page.sources import SourceLines, SourceReader
+from scalatrace.report.page.visits import outermost_different
 from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
@@ -277,7 +278,7 @@ class _PageTreeBuilder:
     def _place(self, signatures: set[int]) -> tuple[str, Stack]:
         """Return file, first and last line, and function in which calls differ, and callers of that."""
         stacks = [callers(stack, len(stack))[::-1] for stack in map(self._trace.stack, signatures)]
-        frames, within = _outermost_different(stacks)
+        frames, within = outermost_different(stacks)
         parts = [split_frame(frame) for frame in frames]
         if not parts or len({(part.file, part.name) for part in parts}) > 1 or not all(p.line for p in parts):
             return "", ()
@@ -292,19 +293,6 @@ class _PageTreeBuilder:
             self._known[signature] = len(self.sites)
             self.sites.append(TreeSite(stack[:MAX_FRAMES], shown, self._sources.at(shown) if shown else None))
         return self._known[signature]
-
-
-def _outermost_different(stacks: AnySequence[Stack]) -> tuple[Stack, Stack]:
-    """Return the outermost frames that are not all equal, of stacks from the outermost frame on.
-
-    Returns:
-        Them, and the frames around them, innermost first.
-    """
-    levels = list(zip(*stacks, strict=False))
-    if not levels:
-        return (), ()
-    at = next((i for i, frames in enumerate(levels) if len(set(frames)) > 1), len(levels) - 1)
-    return levels[at], stacks[0][:at][::-1]
 
 
 def _times(trips: tuple[int, ...]) -> str:

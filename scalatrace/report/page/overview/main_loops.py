@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from scalatrace.report.costs.rows import short_site_text
 from scalatrace.report.page.tree import PageTree, TreeNode
-from scalatrace.report.style import coarse_percent
+from scalatrace.report.page.visits import CallVisits, outermost_different
+from scalatrace.report.style import coarse_percent, number
+from scalatrace.trace.model.callsite import Stack, callers, split_frame
+from scalatrace.trace.model.nodes import Node, Sequence, events, node_numbers
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import entries, participants
 
 __all__ = ["main_loops_of"]
 
@@ -17,10 +23,32 @@ NAMES = ("Main loop", "Loop in it", "Loop in that")
 """Of the loops, from the main loop inwards."""
 
 
-def main_loops_of(tree: PageTree) -> str:
+@dataclass(frozen=True)
+class _SourceLoop:
+    """A loop of the source that a loop of the trace belongs to.
+
+    Attributes:
+        node: the loop of the trace.
+        within: frames around the function with the loop, outermost first.
+        function: that function; "": not known.
+        inside: visits of each call in it, in the loop of the trace.
+        recorded: iterations of the loop of the trace, in the whole run.
+        iterations: iterations of the loop of the source: visits of a call that each iteration makes once.
+    """
+
+    node: TreeNode
+    within: Stack
+    function: str
+    inside: dict[str, int]
+    recorded: int
+    iterations: int
+
+
+def main_loops_of(trace: Trace, tree: PageTree) -> str:
     """Return iterations, place and share of the time of the main loop, and of the loops in it; "": none.
 
-    A loop counts if it has at least half of the time of all ranks, in MPI and computing.
+    A loop counts if it has at least half of the time of all ranks, in MPI and computing. Loops of the trace
+    that are iterations of one loop of the source count as one.
     """
     whole_ns = _time_ns(tree.root)
     loops: list[TreeNode] = []
@@ -28,7 +56,10 @@ def main_loops_of(tree: PageTree) -> str:
     while inner is not None and len(loops) < len(NAMES):
         loops.append(inner)
         inner = _longest_loop(inner, whole_ns)
-    texts = [_text(loop, _time_ns(loop) / whole_ns) for loop in loops]
+    texts = [
+        f"{text} ({coarse_percent(_time_ns(node) / whole_ns)} of the time{note})"
+        for node, text, note in _join_iterations(list(_source_loops(trace, loops)))
+    ]
     return " ".join(f"{name}: {text}." for name, text in zip(NAMES, texts, strict=False))
 
 
@@ -48,10 +79,67 @@ def _loops(node: TreeNode) -> Iterator[TreeNode]:
             yield from _loops(child)
 
 
-def _text(loop: TreeNode, share: float) -> str:
-    times = f"{loop.in_all} iterations in all" if loop.in_all else f"{loop.times} iterations"
-    place = f", {short_site_text(loop.place)}" if loop.place else ""
-    return f"{times}{place} ({coarse_percent(share)} of the time)"
+def _join_iterations(loops: list[_SourceLoop]) -> Iterator[tuple[TreeNode, str, str]]:
+    """Yield the loop of the trace, iterations and place, and a note, of each loop of the source."""
+    at = 0
+    while at < len(loops):
+        first = last = loops[at]
+        while at + 1 < len(loops) and _is_same_loop(last, loops[at + 1]):
+            at += 1
+            last = loops[at]
+        yield first.node, *_texts(first, last)
+        at += 1
+
+
+def _is_same_loop(outer: _SourceLoop, inner: _SourceLoop) -> bool:
+    """Return whether a loop and one in it are iterations of one loop: a call of that is beside it, too."""
+    return outer.within == inner.within and any(
+        visits > inner.inside.get(frame, visits) for frame, visits in outer.inside.items()
+    )
+
+
+def _texts(first: _SourceLoop, last: _SourceLoop) -> tuple[str, str]:
+    node = first.node
+    is_joined = first is not last
+    if last.iterations > last.recorded or is_joined:
+        times = f"{number(last.iterations)} iterations"
+        note = (
+            "; they differ, and are several loops of the trace"
+            if is_joined
+            else f"; {number(last.recorded)} of them are a loop of the trace"
+        )
+    else:
+        times, note = f"{node.in_all} iterations in all" if node.in_all else f"{node.times} iterations", ""
+    site = f", {short_site_text(node.place)}" if node.place else ""
+    place = site or (f" in {first.function}" if first.function else "")
+    return times + place, note
+
+
+def _source_loops(trace: Trace, loops: list[TreeNode]) -> Iterator[_SourceLoop]:
+    if not loops:
+        return
+    numbers = {number: key for key, number in node_numbers(trace.nodes).items()}
+    taking_part = participants(trace)
+    nodes = {id(node): node for node, _ in entries(trace)}
+    for loop in loops:
+        key = numbers[loop.number]
+        ranks = taking_part[key]
+        yield _source_loop(trace, loop, nodes[key], next(iter(ranks)))
+
+
+def _source_loop(trace: Trace, loop: TreeNode, node: Node, rank: int) -> _SourceLoop:
+    stacks = [trace.stack(signature) for signature in {event.signature for event in events([node])}]
+    frames, outer_frames = outermost_different([callers(stack, len(stack))[::-1] for stack in stacks])
+    functions = {split_frame(frame).name for frame in frames}
+    function = functions.pop() if len(functions) == 1 else ""
+    within = outer_frames[::-1]
+    if not loop.iterations or not isinstance(node, Sequence):
+        return _SourceLoop(loop, within, function, {}, 0, 0)
+    visits = CallVisits(trace, rank, within)
+    inside, whole = visits.count(node.nodes, loop.iterations), visits.count(trace.nodes, 1)
+    once = [frame for frame, times in inside.items() if times == loop.iterations]
+    iterations = max((whole[frame] for frame in once), default=loop.iterations)
+    return _SourceLoop(loop, within, function, inside, loop.iterations, iterations)
 
 
 def _time_ns(node: TreeNode) -> float:
