@@ -223,8 +223,8 @@ def _notes(runs: Sequence[ScalingRun]) -> list[str]:
     shared = [number(run.nranks) for run in runs if run.shared_cores]
     if shared:
         notes.append(
-            f"more ranks than cores ({', '.join(shared)} ranks): these times contain waiting for cores, "
-            "so their serialisation and transfer are not known"
+            f"more ranks than cores ({', '.join(shared)} ranks): these times, computation too, contain "
+            "waiting for cores, so their serialisation and transfer are not known"
         )
     if any(run.extrapolated for run in runs):
         names = ", ".join(run.name for run in runs if run.extrapolated)

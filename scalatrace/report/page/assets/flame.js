@@ -52,7 +52,8 @@ class FlameView {
   }
 
   rect(one, x, width, level, total) {
-    const text = `${titleOf(one)}  ${shortSite(placeOf(this.tree, one))}`.trim();
+    const site = shortSite(placeOf(this.tree, one)), text = `${titleOf(one)}  ${site}`.trim();
+    const shown = `${titleOf(one)}  ${functionFirst(site)}`.trim();
     const fillName = one.op ? categoryColor(one.category) : one.number < 0 ? "line" : "panel";
     const share = one.op && this.tree.timed && timeOf(one) ? one.compute_ns / timeOf(one) : 0;
     const block = (from, wide, name, fillOpacity) => s("rect", { x: from, y: level * FLAME_ROW, width: wide, height: FLAME_ROW, rx: 2,
@@ -65,8 +66,8 @@ class FlameView {
       const room = Math.floor((wide - 8) / 6.6);
       if (room > 3) parts.push(s("text", { x: from + 4, y: level * FLAME_ROW + 12.5 }, words.length > room ? `${words.slice(0, room - 1)}…` : words));
     };
-    if (before > width / 2) label(x, before, `computation before ${text}`);
-    else label(x + before, width - before, text);
+    if (before > width / 2) label(x, before, `computation before ${shown}`);
+    else label(x + before, width - before, shown);
     const facts = [text, `${this.text(this.value(one))}, ${percent(this.value(one), total)} of all`];
     if (this.tree.timed) facts.push(`${duration(one.comm_ns)} in MPI, ${duration(one.compute_ns)} computation`);
     const group = s("g", { tabindex: 0, role: "button", "aria-label": facts.join(", ") }, parts);

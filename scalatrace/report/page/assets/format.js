@@ -82,13 +82,19 @@ function shortSite(frame) {
   return plus > 0 ? frame.slice(0, plus).split("/").pop() + frame.slice(plus) : frame.split("/").pop();
 }
 
+// A call site with its function first, without name spaces: what is left of a text that is cut at its end.
+function functionFirst(frame) {
+  const match = /^(.*(?::\d+|\+0x[0-9a-f]+)):(.*)$/is.exec(frame);
+  return match ? `${match[2].split("::").pop()}  ${match[1]}` : frame;
+}
+
 function shortSites(frames) {
   return frames ? frames.split(" < ").map(shortSite).join(" < ") : "";
 }
 
 // The text of a call site, which may be broken within a path, and before a name. As in filters.py.
 function breakable(text) {
-  return text.split(/(?<=:)(?=[A-Za-z_~(<])|(?<=\/)/).map((part, i) => i ? [h("wbr"), part] : part);
+  return text.replace(/:(?=[A-Za-z_~(<])|\//g, "$&\0").split("\0").map((part, i) => i ? [h("wbr"), part] : part);
 }
 
 // Powers of two as they are called: 1024 is 1 KiB.

@@ -162,7 +162,7 @@ function loopText(group, place) {
 
 function patternCard(trace, group, place, goto) {
   const { node } = group, { pattern } = node;
-  const typical = pattern.typical_nbytes ? `, half of the bytes in messages of ${bytes(pattern.typical_nbytes)} or more` : "";
+  const typical = pattern.typical_nbytes ? `, half of the bytes${group.count > 1 ? " of the first loop" : ""} in messages of ${bytes(pattern.typical_nbytes)} or more` : "";
   const facts = group.messages ? `${number(group.messages)} messages, ${bytes(group.nbytes)}${typical}` : "";
   const collectives = `collectives: ${pattern.collectives.join(", ")}${group.collectiveBytes ? `, ${bytes(group.collectiveBytes)} sent` : ""}`;
   const time = trace.tree.timed ? `${duration(group.time)}, ${percent(group.time, timeOf(trace.tree.root))} of all time` : "";

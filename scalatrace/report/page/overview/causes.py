@@ -34,6 +34,9 @@ MIN_NAMED_SHARE = 0.5
 """Part of the waiting that the named late ranks cause, at least; else it is spread."""
 MAX_NAMED = 3
 
+SHOWN_WAITING = 0.0005
+"""Part of the run time from which on waiting is a number; with less there is none."""
+
 MIN_SERIAL = 0.1
 """Part of the run time from which on ranks that run one after another are named."""
 MAX_IN_TURN = 6
@@ -322,7 +325,8 @@ def result_sentence(
     texts = [coarse_duration(ideal_ns)] if summary.shared_cores else []
     texts.append(f"{coarse_percent(parts.computing)} computing")
     if nranks > 1:
-        texts.append(f"{coarse_percent(parts.waiting)} waiting for other ranks")
+        share = coarse_percent(parts.waiting) if parts.waiting >= SHOWN_WAITING else "no"
+        texts.append(f"{share} waiting for other ranks")
     if parts.transfer is not None:
         texts.append(f"{coarse_percent(parts.transfer)} in MPI{' otherwise' if nranks > 1 else ''}")
     return f"{text}: {', '.join(texts)}."

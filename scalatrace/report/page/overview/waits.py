@@ -28,7 +28,7 @@ from scalatrace.trace.model.trace import Trace
 __all__ = ["TimeBasis", "WaitRow", "basis_of", "waiting", "waiting_shares", "waits_of"]
 
 
-MAX_WAITS, MAX_CALLS, MIN_SHARE = 8, 32, 0.002
+MAX_WAITS, MAX_CALLS, MIN_SHARE = 8, 128, 0.002
 """Rows that are listed, calls that are examined, and the part of the run time from which on one is."""
 
 SHOWN_FRAMES = 2
@@ -127,8 +127,7 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
         leaf for leaf in leaves(tree.root) if operation(leaf.op).base in COMPLETING and leaf.beyond_ns
     ]
     completions = sorted(completions, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
-    waits = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole_ns]
-    waits = sorted(waits, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_CALLS]
+    waits = _longest_waits(tree, basis)
     partners = awaited_partners(trace, {leaf.number for leaf in (*waits, *completions)}, numbers)
     for leaf in completions:
         if partners[leaf.number].only_receive:
@@ -144,6 +143,19 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
         row.beyond_ns += leaf.beyond_ns
         row.share += basis.waiting_ns(leaf) / whole_ns
     return tuple(sorted(rows.values(), key=lambda row: -row.waiting_ns)[:MAX_WAITS])
+
+
+def _longest_waits(tree: PageTree, basis: TimeBasis) -> list[TreeNode]:
+    """Return the calls of the call sites at which ranks wait most, those with most waiting first."""
+    by_site = defaultdict[tuple[str, int, str], list[TreeNode]](list)
+    for leaf in waiting(leaves(tree.root)):
+        by_site[leaf.op, leaf.site, leaf.ranks].append(leaf)
+    sites = [(sum(map(basis.waiting_ns, calls)), calls) for calls in by_site.values()]
+    sites = sorted(
+        (site for site in sites if site[0] > MIN_SHARE * basis.whole_ns), key=lambda site: -site[0]
+    )
+    calls = [leaf for _, calls in sites for leaf in sorted(calls, key=basis.waiting_ns, reverse=True)]
+    return sorted(calls[:MAX_CALLS], key=basis.waiting_ns, reverse=True)
 
 
 def _shown(leaf: TreeNode, partners: Partners) -> str:
