@@ -21,7 +21,7 @@ from scalatrace.report.page.predictions import history
 from scalatrace.report.scaling.runs import grade
 from support.builder import Builder
 from support.late_ranks import late
-from support.reported import HOSTILE, embedded, hostile, million_stencil, recorded, ring
+from support.reported import HOSTILE, embedded, hostile, million_stencil, recorded, ring, timed
 
 MAX_BYTES = 3_000_000
 
@@ -126,6 +126,24 @@ def test_two_traces_and_their_differences() -> None:
     texts = "".join(Reader(text).texts)
     assert "Differences" in texts
     assert texts.count("right.st") > 3
+
+
+def test_links_lead_to_the_part_of_their_own_trace() -> None:
+    traces = late([0, 0, 0, 32], 1000), timed(ring(4))
+    attributes = [attributes for _, attributes in Reader(page([gather(one, "x") for one in traces])).tags]
+    ids = [each["id"] for each in attributes if "id" in each]
+    assert len(ids) == len(set(ids))
+    links = [link[1:] for each in attributes if (link := each.get("href") or "").startswith("#")]
+    assert set(links) <= set(ids)
+    assert {"advice-0", "costs-0", "summary-0", "costs-1", "patterns-1"} <= set(links)
+
+
+def test_the_summary_names_the_pattern_with_most_time() -> None:
+    texts = "".join(Reader(page([gather(timed(ring(4)), "ring")])).texts)
+    assert (
+        "Pattern with most time: ring, distance 1, one way; half of the bytes in messages of 800 B or more"
+        in texts
+    )
 
 
 def test_efficiencies_have_the_grades_of_pop() -> None:

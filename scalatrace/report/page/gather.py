@@ -15,16 +15,17 @@ from scalatrace.report.page.extrapolated import ModelFacts, Provenance, provenan
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.layout import RankLayout, layout_of
-from scalatrace.report.page.overview.advice import Advice, advice_of
+from scalatrace.report.page.overview.advice import Advice, advice_of, longest_computation
 from scalatrace.report.page.overview.causes import WaitCauses, causes_of, result_sentence
 from scalatrace.report.page.overview.computing import Computing, computing_of
-from scalatrace.report.page.overview.main_loops import main_loops_of
+from scalatrace.report.page.overview.main_loops import main_loops_of, main_pattern_of
 from scalatrace.report.page.overview.partners import message_partners
 from scalatrace.report.page.overview.repeating import repeats_by_source
 from scalatrace.report.page.overview.small_messages import SmallMessages, small_messages_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
 from scalatrace.report.page.overview.verdict import verdict_of
 from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waiting_shares, waits_of
+from scalatrace.report.page.patterns import LoopPattern
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline.lines import SimulateLines, time_line
@@ -86,7 +87,9 @@ class TraceAggregates:
         verdict: the largest problem in a sentence; "": not known.
         result: run time and its parts in a sentence; "": no time was measured.
         small: small messages that are the result; None: they are not.
+        longest_computation: place of the longest computation, how often it runs, and how long; "": not known.
         main_loops: iterations and places of the loops with most of the time; "": none.
+        main_pattern: pattern of the loops with most of the time in their calls; None: none has one.
         notes: parts that could not be computed, and why.
     """
 
@@ -102,7 +105,9 @@ class TraceAggregates:
     waits: tuple[WaitRow, ...]
     computing: tuple[Computing, ...]
     tree: PageTree
+    longest_computation: str
     main_loops: str
+    main_pattern: LoopPattern | None
     blocks: Blocks
     grid: RankGrid
     layout: RankLayout
@@ -188,7 +193,9 @@ def gather(
         waits,
         computing[:MAX_COMPUTING],
         tree,
+        longest_computation(computing, basis),
         main_loops_of(trace, tree),
+        main_pattern_of(tree),
         blocks,
         rank_grid(trace, grid, layout.text or source),
         layout,

@@ -2,7 +2,7 @@
 const FIRST_ROWS = 120;
 const MAX_SITE_FRAMES = 5;
 const MAIN = 0.5, MAX_MAIN_ROWS = 500; // share of all time of a main loop, and rows with which it is opened
-const CHEAP = 0.001; // share of all time below which a row that sends nothing is hidden at first
+const CHEAP = 0.001; // share of all time, and of all bytes sent, below which a row is hidden at first
 
 function loopName(node) {
   if (node.thread) return `thread ${node.thread}`;
@@ -117,7 +117,7 @@ class TreeView {
       class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
       "aria-expanded": node.children.length ? "false" : null,
       "aria-label": `${titleOf(node)}, ${duration(timeOf(node))}, ${number(node.calls)} calls`,
-    }, name, h("span", {}, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
+    }, name, h("span", { class: "c-time" }, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
     h("span", { class: "n" }, number(node.calls)), h("span", { class: "n c-sent" }, bytes(node.sent)),
     h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { class: "c-site", title: where }, breakable(this.siteOf(node))));
     const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
@@ -192,7 +192,7 @@ class TreeView {
   }
 
   isCheap(node) {
-    return this.tree.timed && timeOf(node) < CHEAP * this.whole && !node.sent;
+    return this.tree.timed && timeOf(node) < CHEAP * this.whole && (node.sent || 0) <= CHEAP * (this.tree.root.sent || 0);
   }
 
   cheapTime() {

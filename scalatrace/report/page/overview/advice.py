@@ -205,12 +205,20 @@ def _advise_on_computation(
         text = f"The program computes longest before its first MPI calls: {most.place}."
     else:
         text = f"The longest computation between two MPI calls: {most.place}."
-    where = _where_and_how_often(most, basis)
-    if len(computing) > 1:
-        second_share = computing[1].compute_ns * basis.compute_factor / basis.whole_ns
-        if second_share >= MIN_COMPUTING:
-            where += f"; {coarse_percent(second_share)} {_where_and_how_often(computing[1], basis)}"
+    where = longest_computation(computing, basis)
     yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers, where=where)
+
+
+def longest_computation(computing: Sequence[Computing], basis: TimeBasis) -> str:
+    """Return where a program computes longest, and next if that is a good part of the time; "": not known."""
+    if not computing or not basis.whole_ns:
+        return ""
+    where = _where_and_how_often(computing[0], basis)
+    for second in computing[1:2]:
+        share = second.compute_ns * basis.compute_factor / basis.whole_ns
+        if share >= MIN_COMPUTING:
+            where += f"; {coarse_percent(share)} {_where_and_how_often(second, basis)}"
+    return where
 
 
 def _where_and_how_often(row: Computing, basis: TimeBasis) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scalatrace.report.costs.rows import short_site_text
+from scalatrace.report.page.patterns import LoopPattern
 from scalatrace.report.page.tree import PageTree, TreeNode
 from scalatrace.report.page.visits import CallVisits, outermost_different
 from scalatrace.report.style import coarse_percent, number
@@ -14,7 +16,7 @@ from scalatrace.trace.model.nodes import Node, Sequence, events, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, participants
 
-__all__ = ["main_loops_of"]
+__all__ = ["main_loops_of", "main_pattern_of"]
 
 MIN_SHARE = 0.5
 """Part of all time that a loop takes at least."""
@@ -61,6 +63,26 @@ def main_loops_of(trace: Trace, tree: PageTree) -> str:
         for node, text, note in _join_iterations(list(_source_loops(trace, loops)))
     ]
     return " ".join(f"{name}: {text}." for name, text in zip(NAMES, texts, strict=False))
+
+
+def main_pattern_of(tree: PageTree) -> LoopPattern | None:
+    """Return the pattern of which all loops together have most time in their calls; None: no loop has one."""
+    times_ns = defaultdict[tuple[str, str], float](float)
+    longest: dict[tuple[str, str], tuple[float, LoopPattern]] = {}
+    for node in _nodes(tree.root):
+        if (pattern := node.pattern) is None:
+            continue
+        calls = [node] if pattern.nested else [child for child in node.children if child.op]
+        time_ns, kind = sum(map(_time_ns, calls)), (pattern.kind, pattern.detail)
+        times_ns[kind] += time_ns
+        longest[kind] = max(longest.get(kind, (-1.0, pattern)), (time_ns, pattern), key=lambda each: each[0])
+    return longest[max(times_ns, key=lambda kind: times_ns[kind])][1] if times_ns else None
+
+
+def _nodes(node: TreeNode) -> Iterator[TreeNode]:
+    yield node
+    for child in node.children:
+        yield from _nodes(child)
 
 
 def _longest_loop(node: TreeNode, whole_ns: float) -> TreeNode | None:
@@ -110,7 +132,7 @@ def _texts(first: _SourceLoop, last: _SourceLoop) -> tuple[str, str]:
         )
     else:
         times, note = f"{node.in_all} iterations in all" if node.in_all else f"{node.times} iterations", ""
-    site = f", {short_site_text(node.place)}" if node.place else ""
+    site = f" of calls at {short_site_text(node.place)}" if node.place else ""
     place = site or (f" in {first.function}" if first.function else "")
     return times + place, note
 
