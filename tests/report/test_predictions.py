@@ -21,6 +21,7 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
 from support.drawing import json_of
+from support.late_ranks import late
 from support.reported import embedded, extrapolate_rings, hostile, recorded, ring, timed
 from support.runs import run_of
 
@@ -243,3 +244,15 @@ def test_many_factors() -> None:
     text = history_page(data)
     assert "16 more factors" in text
     assert len(embedded(text)["evolution"]) == 24
+
+
+def test_all_ranks_that_compute_longest_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Totals of a rank are known within 5 %, so none of them is the longest."""
+    monkeypatch.chdir(tmp_path)
+    trace = late([0, 16, 0, 15], 1000)
+    trace.meta.update({"hosts": "1", "ranks-per-host": "4", "cores-per-host": "2"})
+    save(trace, tmp_path / "a.st")
+    advice = json_of(capsys, "report", "a.st", "--platform", "cluster")["traces"][0]["advice"]
+    assert [entry["where"] for entry in advice if entry["kind"] == "load"] == ["on ranks 1, 3"]

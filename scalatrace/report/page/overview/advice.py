@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from scalatrace.report.costs.computation import FROM_START
-from scalatrace.report.costs.efficiency import EQUALLY, find_manager
+from scalatrace.report.costs.efficiency import EQUALLY, MIN_EQUAL_SHARE, find_manager
 from scalatrace.report.costs.late_starts import LateStart
 from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
 from scalatrace.report.page.overview.computing import Computing
@@ -32,7 +32,7 @@ from scalatrace.report.style import (
 )
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["Advice", "advice_of"]
+__all__ = ["Advice", "advice_of", "longest_computation"]
 
 MIN_SHARE = 0.02
 """Part of the run time from which on something is worth a look."""
@@ -423,8 +423,10 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
         means = {} if prediction is None else prediction.means
         mean, most, run = (means.get(name, 0.0) for name in ("compute_ns", "most_compute_ns", "time_ns"))
         ranks = [] if prediction is None else prediction.ranks
-        busiest = [row for row in ranks if row.first == row.last and row.compute_ns[2] == most]
-        where = f", on rank {busiest[0].first}" if busiest else ""
+        longest = [row for row in ranks if row.compute_ns[2] >= MIN_EQUAL_SHARE * most]
+        names = ", ".join(number(row.first) for row in longest)
+        is_named = len(longest) <= MAX_NAMED and all(row.first == row.last for row in longest)
+        where = f", on rank{'s' if len(longest) > 1 else ''} {names}" if longest and is_named else ""
     elif summary.efficiency is not None:
         run, balance = summary.efficiency["run_time_ns"], summary.efficiency["load_balance"] or 1.0
         most = max(row.compute_ns[2] for row in summary.ranks)
