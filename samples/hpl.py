@@ -23,6 +23,7 @@ import math
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -59,6 +60,16 @@ def rings(algorithm: str, size: int) -> list[list[int]]:
     return [*chains, [0, *others]]
 
 
+@cache
+def whole_matrix(n: int, block: int, pivots: str) -> np.ndarray:
+    """All rows and columns, the last of them for a right-hand side."""
+    full = np.random.default_rng(n).uniform(-0.5, 0.5, (n, n + 1))
+    if pivots != "random":
+        columns = np.arange(n)
+        full[(columns + (block if pivots == "next" else 0)) % n, columns] += n
+    return full
+
+
 class Matrix:
     """The block-cyclic part of the matrix of this rank, the right-hand side as a last column of its own."""
 
@@ -75,12 +86,7 @@ class Matrix:
         self.rows = np.flatnonzero(np.arange(self.n) // self.block % self.dims[0] == self.p)
         # The right-hand side follows the last block: it belongs to the process column 0.
         self.columns = np.flatnonzero(np.arange(self.n + 1) // self.block % self.dims[1] == self.q)
-        full = np.random.default_rng(self.n).uniform(-0.5, 0.5, (self.n, self.n + 1))
-        if args.pivots != "random":
-            columns = np.arange(self.n)
-            down = self.block if args.pivots == "next" else 0
-            full[(columns + down) % self.n, columns] += self.n
-        self.start = full[np.ix_(self.rows, self.columns)]
+        self.start = whole_matrix(self.n, self.block, args.pivots)[np.ix_(self.rows, self.columns)]
         self.values = self.start.copy()
         self.sends: list[MPI.Request] = []
 

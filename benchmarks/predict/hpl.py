@@ -1,35 +1,37 @@
 """HPL in simulation: grids, parameters, noise, unequal nodes, switches (Cornebize 2021, sections 6.5 to 7.3).
 
-samples/hpl.py is recorded with marked kernels, one rank per node. Kernels take the times of a fixed rate,
-and all other computation none, so results depend on calls and platform only, not on this machine. An element
-of the matrix stands for a block of f x f elements: bytes count f^2 times, operations f^3 times. A matrix of
-order n and panels of b columns thus has the calls of one of order f n with panels of f b columns, but f times
-fewer pivots.
+The calls are those of samples/hpl.py, recorded rank by rank without MPI; one rank per node. Kernels take the
+times of a fixed rate, and all other computation none, so results depend on calls and platform only, not on
+this machine. An element of the matrix stands for a block of f x f elements: bytes count f^2 times, operations
+f^3 times. A matrix of order n and panels of b columns thus has the calls of one of order f n with panels of
+f b columns, but f times fewer pivots.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import resource
 import statistics
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.running import ONE_THREAD
-from benchmarks.study import Study, choose, find_mpi, one_table
+from benchmarks.predict.hpl_ranks import record_ranks
+from benchmarks.study import Study, choose, one_table
 from benchmarks.table import Row, grouped, verdict
-from scalatrace import Trace, load
+from scalatrace import Trace, load, save
 from scalatrace.arrays import Floats
 from scalatrace.predict.engine import KernelTimes
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import KernelModel, KernelModels, Polynomial
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, read_platform
-from support.programs import SAMPLES
-from support.running import record
 
 CORE = {"dgemm": ("m*n*k", 0.1), "dtrsm": ("m*n", 0.8), "dger": ("m*n", 0.5), "dgemv": ("m*n", 0.5)}
 """ns per product of the sizes: 20 Gflop/s in products of matrices; dtrsm with 8 rows."""
@@ -71,15 +73,10 @@ def _platform(factor: int) -> Platform:
 
 def _record(grid: tuple[int, int], order: int, block: int, words: Sequence[str]) -> Trace:
     """Record a factorisation of a matrix of this order on P x Q ranks."""
-    mpi = find_mpi()
     sides = np.lcm(*grid)
     assert order % (block * sides) == 0, (grid, order, block)
-    sizes = ["--block", str(block), "--size", str(order // (block * sides)), "--rows", str(grid[0])]
-    program = [str(mpi.python), str(SAMPLES / "hpl.py"), "--steps", "1", "--kernels", *sizes, *words]
-    with tempfile.TemporaryDirectory() as folder:
-        trace = Path(folder) / "hpl.st"
-        record(mpi, grid[0] * grid[1], program, trace, env=ONE_THREAD, timeout=900).check()
-        return load(trace)
+    size = str(order // (block * sides))
+    return record_ranks(grid, ["--steps", "1", "--block", str(block), "--size", size, *words])
 
 
 def _simulator(trace: Trace, factor: int) -> Simulator:
@@ -218,6 +215,38 @@ def _judge_grids(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+SCALE = ("ranks", "P", "Q", "calls", "record s", "trace bytes", "simulate s", "peak MB", "ms", "Gflop/s")
+SCALE_GRIDS = ((8, 8), (16, 16), (16, 32), (32, 32), (64, 64))
+SCALE_ORDER = 1024
+
+
+def _scale_rows(args: argparse.Namespace) -> Iterator[Row]:
+    """Record and simulate one matrix on more and more ranks, each simulation in a process of its own."""
+    spawn = multiprocessing.get_context("spawn")
+    for grid in choose(SCALE_GRIDS, args.only, lambda grid: "{}x{}".format(*grid)):
+        start = time.perf_counter()
+        trace = _record(grid, SCALE_ORDER, GRID_BLOCK, STANDARD)
+        record_s = time.perf_counter() - start
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "hpl.st"
+            nbytes = save(trace, path)
+            with ProcessPoolExecutor(1, mp_context=spawn) as pool:
+                time_ns, simulate_s, peak_mb = pool.submit(_simulate_file, path).result()
+        yield (
+            grouped(trace.nprocs), *map(str, grid), grouped(trace.nevents()), f"{record_s:.1f}",
+            grouped(nbytes), f"{simulate_s:.1f}", grouped(peak_mb), f"{time_ns / 1e6:.1f}",
+            f"{_rate(SCALE_ORDER * FACTOR, time_ns):.1f}",
+        )  # fmt: skip
+
+
+def _simulate_file(path: Path) -> tuple[float, float, int]:
+    """Return the simulated time in ns, the seconds of the simulation, and the memory of the process in MB."""
+    start = time.perf_counter()
+    time_ns = _simulator(load(path), FACTOR).run(_platform(FACTOR), SimulateOptions()).time_ns
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return time_ns, time.perf_counter() - start, peak_mb
+
+
 NOISE = ("order", "deviation of kernels, %", "overhead, %", "lowest", "highest")
 DEVIATIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
 """Coefficients of variation of kernel times, as in Figure 7.1."""
@@ -301,6 +330,21 @@ STUDIES = (
         ),
         {"ranks": [48], "factors": [16, 64], "only": []},
         {"ranks": [12], "factors": [16]},
+    ),
+    Study(
+        "hpl-scale",
+        "HPL on 64 to 4,096 ranks: time and memory of recording rank by rank, and of the simulation",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_scale", "HPL on thousands of ranks", SCALE, _scale_rows, 3,
+            (
+                *NOTES,
+                "Order 16,384, made of 1,024 blocks; panels of 128 columns. Peak memory is that of a process "
+                "that reads the trace and simulates it.",
+            ),
+        ),
+        {"only": []},
+        {"only": ["8x8"]},
     ),
     Study(
         "hpl-noise",
