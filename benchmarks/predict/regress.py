@@ -168,8 +168,8 @@ def _campaign_rows(args: argparse.Namespace) -> Iterator[Row]:
 
 
 HERE_COLUMNS = (
-    "slower core by, %", "history", "new runs", "time of the core, us", "its noise, %", "other core, us",
-    "its noise, %", "found after", "other core first", "cores of other programs",
+    "slower core by, %", "trials", "history", "found", "after runs, median", "most", "other core first",
+    "time over history, %", "its noise, %",
 )  # fmt: skip
 
 
@@ -200,10 +200,10 @@ class Multipliers:
             print(self._count, extra, file=process.stdin, flush=True)
         return [float(process.stdout.readline()) for process in self._processes if process.stdout]
 
-    def campaign(self, slowdown: float, nruns: int) -> tuple[Floats, float]:
-        """Return the times of some runs, [runs, cores], and the cores that other programs used meanwhile."""
+    def measure_all(self, slowdowns: Sequence[float]) -> tuple[Floats, float]:
+        """Return the times of runs with these slowdowns, [runs, cores], and the cores that others used."""
         self._monitor.read(time.monotonic(), 0.0)
-        values = np.array([self.measure(slowdown) for _ in range(nruns)])
+        values = np.array([self.measure(slowdown) for slowdown in slowdowns])
         self._monitor.read(time.monotonic(), 0.0)
         return values, self._monitor.readings[-1].get("other_cores", float("nan"))
 
@@ -212,39 +212,49 @@ class Multipliers:
             process.communicate()
 
 
-def _here_rows(args: argparse.Namespace) -> Iterator[Row]:
+def _here_tables(args: argparse.Namespace) -> Iterator[ResultTable]:
+    """Measure the runs of all trials in random order, so that drift of the machine is no slowdown."""
     cores = sorted(os.sched_getaffinity(0))[:CORES]
     if len(cores) < CORES:
         raise SkippedError(f"needs {CORES} cores")
+    kinds = [0.0] * args.history + [s / 100 for s in args.slowdowns for _ in range(MAX_NEW)]
+    runs = np.tile(kinds, args.trials)
+    order = np.random.default_rng(args.seed).permutation(len(runs))
     multipliers = Multipliers(cores, args.count)
     try:
         multipliers.measure(0.0)  # the first run starts slowly
-        history, others = multipliers.campaign(0.0, args.history)
-        yield _here_row("-", history, history, "-", "-", others)
-        for slowdown in args.slowdowns:
-            new, others = multipliers.campaign(slowdown / 100, MAX_NEW)
-            found, other_first = _runs_until_found(np.vstack([history, new]), len(history))
-            result = "not found" if found is None else str(found)
-            yield _here_row(str(slowdown), history, new, result, "yes" if other_first else "no", others)
+        measured, others = multipliers.measure_all(runs[order].tolist())
     finally:
         multipliers.close()
-
-
-def _here_tables(args: argparse.Namespace) -> Iterator[ResultTable]:
+    values = np.empty_like(measured)
+    values[order] = measured
     notes = (
         "",
         "Measured. Noise: standard deviation of the runs. Confidence of 95 % in all tests.",
-        f"One trial of each slowdown, in this order, after the history; {priority()}.",
+        f"{len(runs)} runs of all trials in random order; {priority()}. Others used {others:.2f} cores.",
     )
     title = "Runs until a slower core of this machine is found"
-    yield ResultTable("regress_here", title, HERE_COLUMNS, _here_rows(args), 0, notes)
+    rows = _here_rows(args, values.reshape(args.trials, len(kinds), CORES))
+    yield ResultTable("regress_here", title, HERE_COLUMNS, rows, 0, notes)
 
 
-def _here_row(slowdown: str, history: Floats, values: Floats, found: str, other: str, cores: float) -> Row:
-    means, noise = values.mean(axis=0) / 1e3, 100 * values.std(axis=0, ddof=1) / values.mean(axis=0)
-    numbers = [cell for i in (1, 0) for cell in (f"{means[i]:.1f}", f"{noise[i]:.2f}")]
-    nnew = str(len(values)) if slowdown != "-" else "-"
-    return [slowdown, str(len(history)), nnew, *numbers, found, other, f"{cores:.2f}"]
+def _here_rows(args: argparse.Namespace, trials: Floats) -> Iterator[Row]:
+    """Yield a row for each slowdown. `trials`: [trials, runs, cores], the history of a trial first."""
+    histories = trials[:, : args.history]
+    for i, slowdown in enumerate(args.slowdowns):
+        start = args.history + i * MAX_NEW
+        new = trials[:, start : start + MAX_NEW]
+        results = [
+            _runs_until_found(np.vstack(runs), args.history) for runs in zip(histories, new, strict=True)
+        ]
+        counts = [count for count, _ in results if count is not None]
+        median, most = (f"{np.quantile(counts, q):.0f}" if counts else "-" for q in (0.5, 1.0))
+        slow, usual = new[:, :, -1], histories[:, :, -1]
+        yield (
+            str(slowdown), str(args.trials), str(args.history), str(len(counts)), median, most,
+            str(sum(other for _, other in results)), f"{100 * (slow.mean() / usual.mean() - 1):+.1f}",
+            f"{100 * slow.std(ddof=1) / slow.mean():.1f}",
+        )  # fmt: skip
 
 
 STUDIES = (
@@ -253,8 +263,8 @@ STUDIES = (
         "runs on this machine until `regress` reports a core that multiplies more often",
         "docs/evaluation.md",
         _here_tables,
-        {"history": 30, "slowdowns": [0, 3, 6, 12, 25], "count": 200},
-        {"history": 8, "slowdowns": [0, 25], "count": 20},
+        {"history": 30, "slowdowns": [0, 3, 6, 12, 25], "trials": 5, "seed": 1, "count": 200},
+        {"history": 8, "slowdowns": [0, 25], "trials": 2, "count": 20},
     ),
     Study(
         "regress",
