@@ -35,7 +35,7 @@ from benchmarks.study import Study, choose, find_mpi, one_table
 from benchmarks.table import ResultTable, Row, errors_within, number, verdict
 from support.mpis import Mpi
 from support.programs import SAMPLES
-from support.running import mpirun, record
+from support.running import Argument, mpirun, record
 from support.workloads import WORKLOADS, Workload
 
 ACCURACY = (
@@ -195,7 +195,7 @@ def _c_row(mpi: Mpi, times: int, program: EngineProgram, ranks: int, folder: Pat
         return trace
 
     def program_s() -> float:
-        command = ["env", f"LD_PRELOAD={timer}", binary, *program.arguments]
+        command: list[Argument] = ["env", f"LD_PRELOAD={timer}", binary, *program.arguments]
         done = mpirun(mpi, ranks, command, cwd=folder, timeout=300).check()
         return float(done.stdout.rpartition("seconds ")[2])
 
@@ -255,7 +255,7 @@ def _seed_rows(args: argparse.Namespace) -> Iterator[Row]:
         with tempfile.TemporaryDirectory() as folder:
             argv = arguments(workload.of_steps(SEED_STEPS), 0)
             trace = recorded(mpi, SEED_RANKS, argv, Path(folder, "a.st"), ["--histograms", "1"]).trace
-            command = [str(mpi.python), PROGRAMS / "many.py", trace, str(times)]
+            command: list[Argument] = [str(mpi.python), PROGRAMS / "many.py", trace, str(times)]
             done = mpirun(mpi, SEED_RANKS, command, cwd=trace.parent, timeout=60 + 5 * times)
         seeds = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
         differ = sum(seed["unequal"] > 0 for seed in seeds)

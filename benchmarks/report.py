@@ -21,7 +21,7 @@ from benchmarks.table import Row, grouped, verdict
 from scalatrace import load
 from support.browser import missing, opened, started
 from support.programs import SAMPLES
-from support.running import record
+from support.running import Argument, record
 
 COLUMNS = ("ranks", "events", "seconds", "CPU seconds", "page bytes", "interactive ms", "within limits")
 INPUTS = (16, 20, 25, 30)
@@ -76,7 +76,7 @@ def _traces(folder: Path, ranks: Sequence[int]) -> Iterator[Path]:
     mpi, program = find_mpi(), SAMPLES / "stencil2d.py"
     recorded = [nprocs for nprocs in ranks if nprocs <= 64]
     for nprocs in {*recorded, *(INPUTS if recorded != list(ranks) else ())}:
-        argv = [str(mpi.python), program, "--steps", STEPS]
+        argv: list[Argument] = [str(mpi.python), program, "--steps", STEPS]
         record(mpi, nprocs, argv, folder / f"{nprocs}.st", timeout=600).check()
     for nprocs in ranks:
         path = folder / f"{nprocs}.st"

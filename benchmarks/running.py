@@ -107,7 +107,7 @@ def app_s(
 ) -> float:
     """Seconds of the untraced program."""
     result = folder / "seconds"
-    command = [str(mpi.python), TIMED, result, *argv]
+    command: list[Argument] = [str(mpi.python), TIMED, result, *argv]
     mpirun(mpi, nprocs, command, env=ONE_THREAD | dict(env), cwd=folder, timeout=300).check()
     return float(result.read_text())
 
@@ -270,8 +270,9 @@ def _gzipped(files: list[Path], level: int) -> int:
     """Bytes of all logs, one after the other, through gzip; none of them is held in memory."""
     cat = subprocess.Popen(["cat", *files], stdout=subprocess.PIPE)
     gzip = subprocess.Popen(["gzip", f"-{level}", "-c"], stdin=cat.stdout, stdout=subprocess.PIPE)
-    assert gzip.stdout is not None
-    total = sum(len(block) for block in iter(lambda: gzip.stdout.read(1 << 16), b""))  # type: ignore[union-attr]
+    stream = gzip.stdout
+    assert stream is not None
+    total = sum(len(block) for block in iter(lambda: stream.read(1 << 16), b""))
     if cat.wait() or gzip.wait():
         raise OSError("cat or gzip failed")
     return total

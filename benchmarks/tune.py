@@ -104,7 +104,8 @@ def _replays(
     mpi: Mpi, nprocs: int, trace: Path, environment: dict[str, str], args: argparse.Namespace
 ) -> tuple[list[float], list[float]]:
     """Return the seconds of replays without and with rules."""
-    command = [*_binding(mpi, nprocs), *mpi.scalatrace(), "replay", trace, "--compute", "none", "--json"]
+    words: list[Argument] = ["replay", trace, "--compute", "none", "--json"]
+    command = [*_binding(mpi, nprocs), *mpi.scalatrace(), *words]
     shuffled = random.Random(args.seed)
     times: dict[bool, list[float]] = {False: [], True: []}
     for _ in range(args.repeat):

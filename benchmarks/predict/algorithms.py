@@ -17,7 +17,7 @@ from scalatrace.predict.calibrate import read_archive
 from scalatrace.predict.calibrate.collectives import CollectiveTime, collective_times
 from scalatrace.predict.calibrate.fitting import fit_archive
 from support.mpis import Mpi, installed
-from support.running import mpirun
+from support.running import Argument, mpirun
 
 SETTINGS = ("--sizes", "30", "--max-bytes", str(1 << 20), "--visits", "3", "--kernel-calls", "0")
 COLUMNS = (
@@ -30,16 +30,8 @@ def _measured(mpi: Mpi, ranks: int) -> Iterator[Row]:
     """Yield a row for each operation: of one campaign."""
     with tempfile.TemporaryDirectory() as folder:
         archive = Path(folder) / "a.jsonl"
-        command = [
-            *mpi.scalatrace(),
-            "calibrate",
-            "-o",
-            Path(folder) / "p.toml",
-            "--archive",
-            archive,
-            *SETTINGS,
-        ]
-        mpirun(mpi, ranks, command, cwd=Path(folder), timeout=1200).check()
+        words: list[Argument] = ["calibrate", "-o", Path(folder) / "p.toml", "--archive", archive, *SETTINGS]
+        mpirun(mpi, ranks, [*mpi.scalatrace(), *words], cwd=Path(folder), timeout=1200).check()
         measurements = read_archive(archive)
     calibration = fit_archive(measurements)
     collectives = measurements.of("collective")

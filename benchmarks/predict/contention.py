@@ -86,8 +86,9 @@ def alltoall(nranks: int, nbytes: int) -> Trace:
     """Return one all-to-all of all ranks."""
     b = Builder(nranks)
     byte, size = Datatype("MPI_BYTE", 1, 1), nbytes // 8
-    sizes = {"sendcount": size, "sendtype": byte, "recvcount": size, "recvtype": byte}
-    return b.of(b.event("Alltoall", **sizes, comm=Comm()))
+    return b.of(
+        b.event("Alltoall", sendcount=size, sendtype=byte, recvcount=size, recvtype=byte, comm=Comm())
+    )
 
 
 def incast(nranks: int, nbytes: int) -> Trace:

@@ -22,7 +22,7 @@ from scalatrace.predict.engine.repeats import repeats
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.platform import Network, Platform, read_platform
 from support.mpis import Mpi
-from support.running import mpirun
+from support.running import Argument, mpirun
 
 COLUMNS = (
     "messages", "runs", "median, ms", "95 % of runs over their median", "drawn median, ms",
@@ -46,7 +46,7 @@ def _rows(args: argparse.Namespace) -> Iterator[Row]:
 
 def _calibrate(mpi: Mpi, folder: Path) -> Platform:
     file = folder / "platform.toml"
-    words = ["calibrate", "-o", file, "--archive", folder / "archive.jsonl", *SETTINGS]
+    words: list[Argument] = ["calibrate", "-o", file, "--archive", folder / "archive.jsonl", *SETTINGS]
     mpirun(mpi, 2, [*mpi.scalatrace(), *words], env=ONE_THREAD, cwd=folder, timeout=600).check()
     return read_platform(file)
 

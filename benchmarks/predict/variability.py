@@ -33,7 +33,7 @@ from scalatrace.stats.interval_width import LEVEL
 from support.applications import INPUTS
 from support.mpis import Mpi
 from support.programs import SAMPLES
-from support.running import mpirun, record, run
+from support.running import Argument, mpirun, record, run
 
 COLUMNS = (
     "workload",
@@ -80,7 +80,7 @@ def _rows(args: argparse.Namespace) -> Iterator[Row]:
     mpi, [first, *more] = find_mpi(), args.ranks
     with tempfile.TemporaryDirectory() as name:
         measured = {n: _times(mpi, n, args.steps, args.repeat, Path(name)) for n in args.ranks}
-        command = [*mpi.scalatrace(), "variability", "--times", measured[first], "--json"]
+        command: list[Argument] = [*mpi.scalatrace(), "variability", "--times", measured[first], "--json"]
         command += ["--ranks-per-node", str(RANKS_PER_NODE), "-P", *map(str, more)]
         predictions = json.loads(run(command, timeout=300).check().stdout)["predictions"]
         totals = {n: _slowest_s(read_times(file)) for n, file in measured.items()}

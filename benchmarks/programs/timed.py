@@ -12,8 +12,8 @@ import os
 import runpy
 import sys
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import mpi4py
 
@@ -25,10 +25,14 @@ began = 0.0
 parse_args = argparse.ArgumentParser.parse_args
 
 
-def parse(self: argparse.ArgumentParser, *args: Any) -> argparse.Namespace:
+def parse(
+    self: argparse.ArgumentParser,
+    args: Sequence[str] | None = None,
+    namespace: argparse.Namespace | None = None,
+) -> argparse.Namespace:
     """Parse, and let MPI and time begin."""
     global began
-    result = parse_args(self, *args)
+    result = parse_args(self, args, namespace)
     MPI.Init()
     began = MPI.Wtime()
     return result
@@ -40,7 +44,7 @@ def main() -> None:
     sys.argv = [os.path.expandvars(argument) for argument in sys.argv[2:]]
     sys.path.insert(0, str(Path(program).parent))
     argparse.ArgumentParser.parse_args = parse  # type: ignore[method-assign,assignment]
-    status: Any = 0
+    status: str | int | None = 0
     try:
         runpy.run_path(program, run_name="__main__")
     except SystemExit as error:

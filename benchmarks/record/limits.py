@@ -21,8 +21,9 @@ from benchmarks.study import Study, choose, one_table
 from benchmarks.table import Row, grouped, verdict
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core, family
+from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.model.trace import Call, Trace
+from scalatrace.trace.model.trace import Trace
 from support.mpis import Mpi, installed
 from support.running import record, scalatrace
 

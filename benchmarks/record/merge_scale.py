@@ -45,14 +45,15 @@ class StepWait:
     nrequests: int
 
 
-Step = list[StepMessage | StepWait]
+StepCall = StepMessage | StepWait
+Step = list[StepCall]
 
 
 def _grid(rank: int, nprocs: int, ndims: int) -> tuple[list[int], list[int]]:
     """Return the sides of a grid and the rank's place in it, row-major; the sides are powers of two."""
     bits = nprocs.bit_length() - 1
     sides = [1 << (bits // ndims + (i < bits % ndims)) for i in range(ndims)]
-    place, rest = [], rank
+    place, rest = list[int](), rank
     for side in reversed(sides):
         place.insert(0, rest % side)
         rest //= side
@@ -186,7 +187,7 @@ class Leaf:
         self.core.finish()
         return self.core
 
-    def _call(self, call: object) -> StEvent:
+    def _call(self, call: StepCall) -> StEvent:
         if isinstance(call, StepWait):
             requests = self.core.array(range(call.nrequests - 1, -1, -1))
             return self._event(self._wait, [requests], "waitall")

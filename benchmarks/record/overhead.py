@@ -79,7 +79,7 @@ class Bench:
         elif setup != "plain":
             stacks = ["--stacks", "none" if setup in STATS else setup]
             stats = ["--stat", setup.format(**self._plugins)] if setup in STATS else []
-            options = ["record", "-o", self._folder / "a.st", *stacks, *stats, "--"]
+            options: list[Argument] = ["record", "-o", self._folder / "a.st", *stacks, *stats, "--"]
             command = [*self.mpi.scalatrace(), *options, *command]
         words = mpirun(self.mpi, 1, command, cwd=self._folder, timeout=300).check().stdout.split()
         return float(words[-2]), int(words[-1])

@@ -157,7 +157,7 @@ class PeerBench:
             command = ["env", f"LD_PRELOAD={flat24}", f"FLAT24_OUT={out / 'flat24.bin'}", *command]
         elif setup in SETUPS[2:]:
             stacks = "none" if setup == "no stacks" else "native"
-            options = ["record", "-o", out / "a.st", "--stacks", stacks, "--"]
+            options: list[Argument] = ["record", "-o", out / "a.st", "--stacks", stacks, "--"]
             command = [*self.mpi.scalatrace(), *options, *command]
         elif setup != "plain":
             command = self.with_peer(next(p for p in PEERS if p.name == setup), out, command)
@@ -200,11 +200,11 @@ def _sizes(bench: PeerBench, ranks: Sequence[int], only: Sequence[str]) -> Itera
     for title, source, arguments in choose(PROGRAM_RUNS, only, lambda item: item[0]):
         program = compile_c(bench.mpi, SAMPLES / source, bench.folder / source.removesuffix(".c"))
         for nprocs in ranks:
-            command = [program, *arguments]
+            command: list[Argument] = [program, *arguments]
             out = bench.folder / "ours"
             shutil.rmtree(out, ignore_errors=True)
             out.mkdir()
-            options = ["--flat-log", out / "logs"]
+            options: list[Argument] = ["--flat-log", out / "logs"]
             record(bench.mpi, nprocs, command, out / "a.st", options=options, timeout=300).check()
             ours = measure_sizes(out / "a.st", out / "logs")
             numbers = (ours.calls, LOG_BYTES_PER_CALL * ours.calls, ours.gzipped, ours.trace)

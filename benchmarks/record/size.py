@@ -14,7 +14,7 @@ from benchmarks.study import Study, choose, find_mpi, one_table
 from benchmarks.table import Row, grouped, number, verdict
 from support.mpis import Mpi
 from support.programs import SAMPLES
-from support.running import record
+from support.running import Argument, record
 
 COLUMNS = ("program", "ranks", "steps", "calls", "trace", "plain log", "log, gzip", "log / trace")
 
@@ -49,7 +49,7 @@ def _sizes(mpi: Mpi, program: str, nprocs: int, steps: int) -> RunSizes:
     option, source, *arguments = PROGRAMS[program]
     with tempfile.TemporaryDirectory() as folder:
         trace, logs = Path(folder, "a.st"), Path(folder, "logs")
-        command = [str(mpi.python), SAMPLES / source, *arguments, option, str(steps)]
+        command: list[Argument] = [str(mpi.python), SAMPLES / source, *arguments, option, str(steps)]
         record(mpi, nprocs, command, trace, options=["--flat-log", logs], timeout=1800).check()
         return measure_sizes(trace, logs)
 

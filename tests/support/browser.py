@@ -75,10 +75,15 @@ def opened(browser: Any, path: Path, width: int = 1300, dark: bool = False) -> I
         viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
     )
     result = Opened(page)
+
+    def dismiss(dialog: Any) -> None:
+        result.messages.append("dialog")
+        dialog.dismiss()
+
     page.on("console", lambda message: result.messages.append(message.text))
     page.on("pageerror", lambda error: result.messages.append(str(error)))
     page.on("request", lambda request: result.requests.append(request.url))
-    page.on("dialog", lambda dialog: (result.messages.append("dialog"), dialog.dismiss()))
+    page.on("dialog", dismiss)
     try:
         page.goto(path.as_uri())
         page.wait_for_function("document.documentElement.dataset.ready", timeout=30_000)

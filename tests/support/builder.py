@@ -131,13 +131,12 @@ def stencil() -> Trace:
     """Four ranks on a ring, ten steps, and a sum at the end."""
     b = Builder(4)
     each = Histogram(40, 1000, 3000, 2000, 10)
-    neighbour = {"count": 100, "datatype": DOUBLE}
     steps = b.loop(
         10,
-        b.event("Irecv", at=("src/halo.py:10:exchange", "app.py:5:main"), **neighbour,
-                source=To(Encoding.MODULO, Vec(-1)), tag=7, comm=Comm()),
-        b.event("Isend", at=("src/halo.py:11:exchange", "app.py:5:main"), compute=each, **neighbour,
-                dest=To(Encoding.MODULO, Vec(1)), tag=7, comm=Comm()),
+        b.event("Irecv", at=("src/halo.py:10:exchange", "app.py:5:main"),
+                count=100, datatype=DOUBLE, source=To(Encoding.MODULO, Vec(-1)), tag=7, comm=Comm()),
+        b.event("Isend", at=("src/halo.py:11:exchange", "app.py:5:main"), compute=each,
+                count=100, datatype=DOUBLE, dest=To(Encoding.MODULO, Vec(1)), tag=7, comm=Comm()),
         b.event("Waitall", at=("src/halo.py:12:exchange", "app.py:5:main"), requests=(1, 0)),
     )  # fmt: skip
     total = b.event("Allreduce", at=("app.py:9:main",), count=1, datatype=DOUBLE, op="MPI_SUM", comm=Comm())

@@ -18,7 +18,7 @@ class Rank:
 
     def __init__(self, number: int, dims: Sequence[int], n: int) -> None:
         self.number, self.dims, self.n = number, tuple(dims), n
-        place, rest = [], number
+        place, rest = list[int](), number
         for side in reversed(self.dims):
             place.insert(0, rest % side)
             rest //= side

@@ -356,8 +356,8 @@ def programs(draw: st.DrawFn, typed: bool = False) -> RandomProgram:
     )
     seen_ranks = [rank for dims in grids for rank in _ranks(dims, n)]
     for rule, outcome in _rules(steps):
-        seen = {outcome(rule(rank, 0)) for rank in seen_ranks}
-        assume(len(seen) > 1 or seen >= {outcome(rule(rank, 0)) for rank in _ranks(target, n)})
+        outcomes = {outcome(rule(rank, 0)) for rank in seen_ranks}
+        assume(len(outcomes) > 1 or outcomes >= {outcome(rule(rank, 0)) for rank in _ranks(target, n)})
     for one in steps:
         if isinstance(one, Loop):
             assume(all(one.times(rank) <= MAX_TRIPS for dims in (*grids, target) for rank in _ranks(dims, n)))

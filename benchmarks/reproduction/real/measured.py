@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,7 @@ def _kept(extrapolated: Trace, real: Trace) -> list[str]:
     return [
         f"{sum(kept[site] for site in sends) / max(1, sum(real_calls[site] for site in sends)):.2%}",
         f"{kept.total() / max(1, real_calls.total()):.2%}",
-        f"{kept_time / (times.total() or 1.0):.2%}",
+        f"{kept_time / (sum(times.values()) or 1.0):.2%}",
     ]
 
 
@@ -151,9 +151,9 @@ def count_calls(trace: Trace) -> Counter[Site]:
     return result
 
 
-def _sum_times(trace: Trace) -> Counter[Site]:
+def _sum_times(trace: Trace) -> dict[Site, float]:
     """Return the computation and communication of each site, over all ranks, in units of the histograms."""
-    result: Counter[Site] = Counter()
+    result: dict[Site, float] = defaultdict(float)
     indices = [trace.stat_index[name] for name in (COMPUTE, COMM) if name in trace.stat_index]
     for event in trace.leaves():
         for stats in event.stats:
@@ -210,7 +210,7 @@ def _language_cells(
     Args:
         sides: of the grid of ranks, which a scalable benchmark in coNCePTuaL is told.
     """
-    cells, notes = [], []
+    cells, notes = list[str](), list[str]()
     for language in LANGUAGES:
         try:
             text = workshop.benchmark(source, language)

@@ -90,7 +90,7 @@ class Workshop:
 
     def replayed(self, nprocs: int, trace: Path, engine: str = COMPILED) -> dict[str, Any]:
         """Return what a replay reports. Raises StepError."""
-        command = [*self.mpi.scalatrace(), "replay", trace, "--json", "--engine", engine]
+        command: list[Argument] = [*self.mpi.scalatrace(), "replay", trace, "--json", "--engine", engine]
         with self._step(f"replay on {nprocs} ranks"):
             done = mpirun(self.mpi, nprocs, command, cwd=trace.parent, timeout=self.limit_s)
         facts: dict[str, Any] = json.loads(_checked("replay", done).stdout)
@@ -145,7 +145,8 @@ class Workshop:
         if program.input_file:
             name, text = program.input_file(nprocs)
             (folder / name).write_text(text)
-        trace, argv = folder / f"{program.name}.{nprocs}.st", [binary, *program.arguments]
+        trace = folder / f"{program.name}.{nprocs}.st"
+        argv: list[Argument] = [binary, *program.arguments]
         what = f"record {program.name} on {nprocs} ranks"
         with self._step(what):
             done = record(
