@@ -204,7 +204,7 @@ def test_of_runs_that_waited_for_cores_the_work_is_extended() -> None:
     assert "compute" not in beyond  # its interval begins at 0
     assert "make 7 collective calls." in beyond
     assert beyond.endswith(
-        ". Run time is not predicted: it needs 3 runs with a core for each rank; "
+        ". Run time is not predicted: that needs 3 runs with a core for each rank; "
         "the runs on 4, 8 and 16 ranks had fewer cores than ranks."
     )
     text = scaling_page(scaling)
@@ -216,7 +216,7 @@ def test_without_work_only_the_reason_is_stated() -> None:
     """Of a program that only asks for its rank, calls alone have a law."""
     runs = [replace(each, compute_ns=None, shared_cores="shared", calls=2.0) for each in STRONG]
     _, beyond = scaling_of(runs, [{} for _ in runs]).sentences
-    assert beyond.startswith("Run time on 32 and 64 ranks is not predicted: it needs 3 runs with")
+    assert beyond.startswith("Run time on 32 and 64 ranks is not predicted: that needs 3 runs with")
 
 
 def test_predictions_without_a_limit_are_left_out_of_the_sentence() -> None:

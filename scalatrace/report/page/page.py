@@ -60,6 +60,7 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
     values = {
         "traces": [asdict(aggregates) for aggregates in traces],
         "comparison": None if comparison is None else asdict(comparison),
+        "drawn_s": min(map(_drawn_s, traces)),
         "tables": {
             "stats": STATS_OF_SITES,
             "predicted": PREDICTED_SITES,
@@ -71,6 +72,13 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
         "predicted_rows": predicted_rows,
     }
     return rendered("page.html", SCRIPTS, data, values)
+
+
+def _drawn_s(aggregates: TraceAggregates) -> float:
+    """Return the length of the time line in seconds, or that of the run where a part of it is drawn."""
+    rows = aggregates.timeline.lines
+    is_whole = rows and not any(row.cut for row in rows)
+    return (max(row.end_ns for row in rows) if is_whole else aggregates.summary.run_time_ns or 1e9) / 1e9
 
 
 def rendered(

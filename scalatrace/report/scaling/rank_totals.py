@@ -137,7 +137,7 @@ def describe_prediction(runs: Sequence[ScalingRun], rows: Sequence[RankTotal]) -
 
 
 def _explain_missing_law(runs: Sequence[ScalingRun]) -> str:
-    reason = f"not predicted: it needs {MIN_SIZES} runs with a core for each rank"
+    reason = f"not predicted: that needs {MIN_SIZES} runs with a core for each rank"
     crowded = [number(run.nranks) for run in runs if run.shared_cores]
     if crowded:
         noun = "run" if len(crowded) == 1 else "runs"

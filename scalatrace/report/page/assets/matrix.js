@@ -70,7 +70,7 @@ class MatrixView {
     if (!cell) return `${pair}\nno messages`;
     const parts = [];
     if (cell[2]) parts.push(`point to point: ${number(cell[2])} messages, ${bytes(cell[3])}`);
-    if (cell[4]) parts.push(`collectives: ${number(cell[4])} calls, ${bytes(cell[5])}`);
+    if (cell[4]) parts.push(`collectives: ${number(cell[4])} ${cell[4] === 1 ? "call" : "calls"}, ${bytes(cell[5])}`);
     return [pair, ...parts].join("\n");
   }
 
