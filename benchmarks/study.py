@@ -28,6 +28,8 @@ HELP = {
     "history": "runs before the slowdown",
     "fit": "orders to which models are fitted",
     "orders": "of matrices",
+    "order": "of the matrix of blocks",
+    "clusters": "that are drawn for each grid",
     "factors": "elements of a block that stands for one of the matrix, per dimension",
     "trials": "of what is drawn",
     "xhpl": "file of HPL for Debian's Open MPI and BLAS, instead of hpcc",

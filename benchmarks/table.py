@@ -96,7 +96,8 @@ def _sorted(rows: Mapping[tuple[str, ...], Row]) -> list[Row]:
 
     def place(key: tuple[str, ...]) -> tuple[int, str, tuple[int, ...]]:
         program = _ORDER.index(key[0]) if key[0] in _ORDER else len(_ORDER)
-        return program, key[0], tuple(int(word) if word.isdigit() else 0 for word in key[1:])
+        numbers = tuple(int(digits) if (digits := word.replace(",", "")).isdigit() else 0 for word in key)
+        return program, "" if numbers[0] else key[0], numbers
 
     return [rows[key] for key in sorted(rows, key=place)]
 

@@ -4,13 +4,13 @@
 
 Size: any number of ranks; --size panels per row and column of the process grid (4), each of --block columns
 (4), so that on P x Q ranks the matrix has block * size * lcm(P, Q) rows, --steps right-hand sides, each with
-a factorisation of its own (5); --rows sets P; --kernels marks matrix products and other kernels with their
-sizes, for predictions by models of them (docs/guide/simulate.md); --bcast passes the panels on along the rows
-by an algorithm of HPL in place of MPI_Bcast; --depth 1 factors the next panel before the rest of the matrix
-is updated (look-ahead); --swap collects the rows of U by an algorithm of HPL, in place of a Sendrecv per row
-and a Bcast of U; --pivots sets where the largest element of a column is: anywhere (random),
-on the diagonal (no row is ever swapped), or in the next process row (next: all rows but the last are
-swapped), so that who swaps with whom follows a rule.
+a factorisation of its own (5); --rows sets P; --panels sets the number of panels in all, in place of --size;
+--kernels marks matrix products and other kernels with their sizes, for predictions by models of them
+(docs/guide/simulate.md); --bcast passes the panels on along the rows by an algorithm of HPL in place of
+MPI_Bcast; --depth 1 factors the next panel before the rest of the matrix is updated (look-ahead); --swap
+collects the rows of U by an algorithm of HPL, in place of a Sendrecv per row and a Bcast of U; --pivots sets
+where the largest element of a column is: anywhere (random), on the diagonal (no row is ever swapped), or in
+the next process row (next: all rows but the last are swapped), so that who swaps with whom follows a rule.
 Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for
 the swap and a Bcast of the pivot's row, all in the column of the grid; per panel a broadcast along the rows,
 swaps in the columns, a Bcast of U along the columns. Messages shrink from panel to panel; at the end a
@@ -81,10 +81,11 @@ class Matrix:
         self.dims = MPI.Compute_dims(world.size, [args.rows, 0])
         self.p, self.q = divmod(world.rank, self.dims[1])
         self.row, self.column = world.Split(self.p, self.q), world.Split(self.q, self.p)
-        self.panels = args.size * math.lcm(*self.dims)
+        self.panels = args.panels or args.size * math.lcm(*self.dims)
         self.n = self.block * self.panels
         self.rows = np.flatnonzero(np.arange(self.n) // self.block % self.dims[0] == self.p)
-        # The right-hand side follows the last block: it belongs to the process column 0.
+        # The right-hand side follows the last block.
+        self.has_right_side = self.q == self.panels % self.dims[1]
         self.columns = np.flatnonzero(np.arange(self.n + 1) // self.block % self.dims[1] == self.q)
         self.start = whole_matrix(self.n, self.block, args.pivots)[np.ix_(self.rows, self.columns)]
         self.values = self.start.copy()
@@ -330,7 +331,7 @@ class Matrix:
     def back_substitute(self) -> np.ndarray:
         """The parts of the solution that belong to this rank's columns, zero elsewhere."""
         solution, known = np.zeros(self.n), np.zeros(len(self.rows))
-        if self.q == 0:
+        if self.has_right_side:
             known += self.values[:, -1]
         for first in reversed(range(0, self.n, self.block)):
             block, total = slice(first, first + self.block), np.zeros(self.block)
@@ -351,7 +352,7 @@ class Matrix:
         """Factor and solve for one right-hand side; whether the residual is as small as HPL demands."""
         self.values[...] = self.start
         right = np.sin(1 + step + self.rows)
-        if self.q == 0:
+        if self.has_right_side:
             self.values[:, -1] = right
         panel = self.panel(0)
         for first in range(0, self.n, self.block):
@@ -361,7 +362,7 @@ class Matrix:
         solution = self.back_substitute()[self.columns[own]]
         product, parts = np.empty_like(right), self.start[:, own] @ solution
         self.row.Allreduce(parts, product, MPI.SUM)
-        sizes = np.array([np.abs(product - right).max(), np.abs(solution).max(initial=0)])
+        sizes = np.array([np.abs(product - right).max(initial=0), np.abs(solution).max(initial=0)])
         worst = np.empty_like(sizes)
         MPI.COMM_WORLD.Allreduce(sizes, worst, MPI.MAX)
         # A row of the matrix sums up to about n / 4, a right-hand side is at most 1.
@@ -376,11 +377,12 @@ def main() -> int:
     made.add_argument("--swap", choices=SWAPS, default="rows", help="how rows are swapped (rows)")
     made.add_argument("--pivots", choices=PIVOTS, default="random", help="where pivots are (random)")
     made.add_argument("--block", type=int, default=4, help="columns of a panel (4)")
+    made.add_argument("--panels", type=int, default=0, help="of the matrix (0: by --size)")
     made.add_argument("--rows", type=int, default=0, help="of the process grid (0: as square as possible)")
     made.add_argument("--kernels", action="store_true", help="mark kernels in the trace, with their sizes")
     args = workload.parse(made)
-    if args.block < 1 or args.rows < 0:
-        made.error("--block must be 1 or more, --rows 0 or more")
+    if args.block < 1 or args.rows < 0 or args.panels < 0:
+        made.error("--block must be 1 or more, --rows and --panels 0 or more")
     if args.rows and MPI.COMM_WORLD.size % args.rows:
         return workload.refuse("hpl", f"--rows {args.rows} does not divide the number of ranks")
     matrix, good = Matrix(args), True

@@ -39,16 +39,19 @@ PARAMETERS = {"dgemm": ("m", "n", "k"), "dtrsm": ("m", "n"), "dger": ("m", "n"),
 KERNEL_NS = 200.0
 """Constant time of a kernel."""
 
+NODE_CORES = 32
+"""Cores that work for a rank where it has a node to itself, as in sections 7.2 and 7.3."""
+
 PARAMETER_LEVELS: Mapping[str, Sequence[str]] = {
     "block": ("8", "16"),
     "depth": ("0", "1"),
     "bcast": ("ring", "ring-modified", "2-ring", "2-ring-modified", "long", "long-modified"),
     "swap": ("binary", "long", "mix"),
 }
-GRID, ORDER, FACTOR = (2, 4), 256, 16
+GRID, ORDER, FACTOR = (8, 8), 512, 16
 
 
-def _models(factor: int) -> KernelModels:
+def _models(factor: int, cores: int) -> KernelModels:
     none = Polynomial({})
     return KernelModels(
         KernelModel(
@@ -56,7 +59,7 @@ def _models(factor: int) -> KernelModels:
             PARAMETERS[name],
             "M-1",
             "N-0",
-            Polynomial({"1": KERNEL_NS, product_of_sizes: ns * factor**3}),
+            Polynomial({"1": KERNEL_NS, product_of_sizes: ns * factor**3 / cores}),
             none,
         )
         for name, (product_of_sizes, ns) in CORE.items()
@@ -73,14 +76,14 @@ def _platform(factor: int) -> Platform:
 
 def _record(grid: tuple[int, int], order: int, block: int, words: Sequence[str]) -> Trace:
     """Record a factorisation of a matrix of this order on P x Q ranks."""
-    sides = np.lcm(*grid)
-    assert order % (block * sides) == 0, (grid, order, block)
-    size = str(order // (block * sides))
-    return record_ranks(grid, ["--steps", "1", "--block", str(block), "--size", size, *words])
+    assert order % block == 0, (order, block)
+    panels = str(order // block)
+    return record_ranks(grid, ["--steps", "1", "--block", str(block), "--panels", panels, *words])
 
 
-def _simulator(trace: Trace, factor: int) -> Simulator:
-    return Simulator(trace, KernelTimes(_models(factor)))
+def _simulator(trace: Trace, factor: int, cores: int = 1) -> Simulator:
+    """Return the simulation of ranks that have so many cores for their kernels."""
+    return Simulator(trace, KernelTimes(_models(factor, cores)))
 
 
 def _rate(order: int, time_ns: float) -> float:
@@ -124,61 +127,65 @@ def _rate_of(combination: Sequence[str]) -> float:
 
 
 EVICTION = ("nodes", "evicted", "grid", "slower nodes", "Gflop/s", "lowest", "highest", "over all nodes, %")
-NODES, EVICTED_ORDER, EVICTED_BLOCK, CLUSTERS = 16, 672, 4, 10
+EVICTED_GRIDS = ((8, 32), (8, 31), (8, 30))
+EVICTED_BLOCK, EVICTED_FACTOR = 4, 32
 STANDARD = ["--bcast", "2-ring", "--swap", "binary", "--depth", "1"]
 """Parameters of section 7.2."""
 
 
-SLOW = {"2 %": (0, 1.0), "4 by 10 %": (4, 1.1), "2 by 25 %": (2, 1.25)}
+SLOW = {"2 %": (0, 1.0), "8 by 10 %": (8, 1.1), "8 by 25 %": (8, 1.25)}
 """Slow nodes and how much slower they are, besides a deviation of 2 % of all."""
 
 
 def _slowness(random: np.random.Generator, kind: str) -> Floats:
     """Draw the factors of all nodes, ascending: 2 % deviation, and those of some slow ones."""
     slow, factor = SLOW[kind]
-    factors: Floats = 1 + 0.02 * random.standard_normal(NODES)
+    factors: Floats = 1 + 0.02 * random.standard_normal(int(np.prod(EVICTED_GRIDS[0])))
     factors[:slow] *= factor
     return np.sort(factors)
 
 
 def _eviction_rows(args: argparse.Namespace) -> Iterator[Row]:
-    grids = [(2, 8), (2, 7), (2, 6)]
+    platform = _platform(EVICTED_FACTOR)
     simulators = {
-        grid: _simulator(_record(grid, EVICTED_ORDER, EVICTED_BLOCK, STANDARD), FACTOR) for grid in grids
+        grid: _simulator(_record(grid, args.order, EVICTED_BLOCK, STANDARD), EVICTED_FACTOR, NODE_CORES)
+        for grid in EVICTED_GRIDS
     }
     for kind in SLOW:
         all_nodes = 0.0
-        for grid in grids:
+        for grid, simulator in simulators.items():
             nnodes, random, rates = grid[0] * grid[1], np.random.default_rng(args.seed), []
-            for _ in range(CLUSTERS):
-                factors = random.permutation(_slowness(random, kind)[:nnodes]).astype(np.float32)
-                time_ns = simulators[grid].run(_platform(FACTOR), SimulateOptions(slowness=factors)).time_ns
-                rates.append(_rate(EVICTED_ORDER * FACTOR, time_ns))
+            for _ in range(args.clusters):
+                slowness = _slowness(random, kind)
+                factors = random.permutation(slowness[:nnodes]).astype(np.float32)
+                time_ns = simulator.run(platform, SimulateOptions(slowness=factors)).time_ns
+                rates.append(_rate(args.order * EVICTED_FACTOR, time_ns))
             mean = statistics.fmean(rates)
             all_nodes = all_nodes or mean
             yield (
-                str(nnodes), str(NODES - nnodes), f"{grid[0]}x{grid[1]}", kind, f"{mean:.3f}",
+                str(nnodes), str(len(slowness) - nnodes), f"{grid[0]}x{grid[1]}", kind, f"{mean:.3f}",
                 f"{min(rates):.3f}", f"{max(rates):.3f}", f"{100 * (mean / all_nodes - 1):+.1f}",
             )  # fmt: skip
 
 
 SWITCHES = ("order", "top switches", "ms", "over four, %")
+SWITCHED_ORDER = 1024
 
 
 def _switch_rows(args: argparse.Namespace) -> Iterator[Row]:
-    """Remove top switches of a fat tree of 4 leaf switches with 4 nodes each: the thesis's tree over 8."""
-    trace = _record((2, 8), ORDER, 8, STANDARD)
+    """Remove top switches of a fat tree of 8 leaf switches with 32 nodes each, the tree of the thesis."""
+    trace = _record((16, 16), SWITCHED_ORDER, 8, STANDARD)
     for factor in args.factors:
-        simulator = _simulator(trace, factor)
+        simulator = _simulator(trace, factor, NODE_CORES)
         full = 0.0
         for tops in (4, 3, 2, 1):
-            topology = NetworkTopology(kind="fat-tree", topo_parameters=f"2;4,4;1,{tops};1,1")
+            topology = NetworkTopology(kind="fat-tree", topo_parameters=f"2;32,8;1,{tops};1,8")
             platform = replace(_platform(factor), topology=topology)
             options = SimulateOptions(network="flows")
             time_ns = simulator.run(platform, options).time_ns
             full = full or time_ns
             yield (
-                grouped(factor * ORDER),
+                grouped(factor * SWITCHED_ORDER),
                 str(tops),
                 f"{time_ns / 1e6:.3f}",
                 f"{100 * (time_ns / full - 1):+.2f}",
@@ -254,7 +261,7 @@ DEVIATIONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
 
 def _noise_rows(args: argparse.Namespace) -> Iterator[Row]:
     """Draw kernel times on equal nodes; a row per order and deviation, with its overhead over none."""
-    trace = _record((2, 8), ORDER, 8, STANDARD)
+    trace = _record(GRID, ORDER, 8, STANDARD)
     for factor in args.factors:
         simulator = _simulator(trace, factor)
         equal_ns = simulator.run(_platform(factor), SimulateOptions()).time_ns
@@ -301,7 +308,7 @@ def _judge_switches(rows: Sequence[Row]) -> list[str]:
 
 NOTES = (
     "",
-    "Simulated: large messages of the platform `lassen`, one rank per node, 20 Gflop/s.",
+    "Simulated: large messages of the platform `lassen`, one rank per node, 20 Gflop/s of a core.",
 )
 STUDIES = (
     Study(
@@ -312,7 +319,7 @@ STUDIES = (
             "hpl_factors", "Parameters of HPL", FACTORS, _factor_rows, 0,
             (
                 *NOTES,
-                "Matrix of order 4,096 on 2 x 4 ranks, made of 256 blocks. Without `--all`, the last row has "
+                "Matrix of order 8,192 on 8 x 8 ranks, made of 512 blocks. Without `--all`, the last row has "
                 "a balanced half of the 72 combinations.",
             ),
             _judge_factors,
@@ -352,7 +359,7 @@ STUDIES = (
         "docs/evaluation.md",
         one_table(
             "hpl_noise", "HPL with varying kernels", NOISE, _noise_rows, 0,
-            (*NOTES, "On 2 x 8 equal ranks, 256 blocks per dimension; mean, lowest and highest of the runs."),
+            (*NOTES, "On 8 x 8 equal ranks, 512 blocks per dimension; mean, lowest and highest of the runs."),
             _judge_noise,
         ),
         {"factors": [4, 16, 64], "repeat": 10},
@@ -364,9 +371,14 @@ STUDIES = (
         "docs/evaluation.md",
         one_table(
             "hpl_eviction", "HPL without the slowest nodes", EVICTION, _eviction_rows, 0,
-            (*NOTES, "Order 10,752, made of 672 blocks: mean, lowest, highest of 10 clusters of 16 nodes."),
+            (
+                *NOTES,
+                "A rank has 32 such cores. Blocks of 32 x 32: order 122,880 by default. Mean, lowest and "
+                "highest of the clusters.",
+            ),
         ),
-        {"seed": 0},
+        {"seed": 0, "clusters": 4, "order": 3840},
+        {"clusters": 1, "order": 64},
     ),
     Study(
         "hpl-switches",
@@ -374,7 +386,11 @@ STUDIES = (
         "docs/evaluation.md",
         one_table(
             "hpl_switches", "HPL without top switches of a fat tree", SWITCHES, _switch_rows, 0,
-            (*NOTES, "On 2 x 8 ranks, 256 blocks per dimension; messages share links as flows."),
+            (
+                *NOTES,
+                "On 16 x 16 ranks with 32 such cores each, 1,024 blocks per dimension; messages share links "
+                "as flows.",
+            ),
             _judge_switches,
         ),
         {"factors": [4, 16, 64]},

@@ -23,7 +23,7 @@ SIZES = ["--block", "4", "--size", "2", "--steps", "2"]
     [
         [],
         ["--bcast", "2-ring", "--swap", "binary", "--depth", "1"],
-        ["--bcast", "long-modified", "--swap", "long", "--pivots", "next"],
+        ["--bcast", "long-modified", "--swap", "long", "--pivots", "next", "--panels", "7"],
     ],
 )
 def test_calls_are_those_of_a_recorded_run(openmpi: Mpi, tmp_path: Path, words: list[str]) -> None:
