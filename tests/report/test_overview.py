@@ -373,6 +373,17 @@ def test_computation_from_one_call_to_the_same_call() -> None:
     }
 
 
+def test_all_callers_that_may_repeat_are_named() -> None:
+    """A module's own code is no caller that is named beside functions."""
+    frames = ("/b/a.c:3:put", "/b/a.c:9:halo", "/b/a.c:20:step", "/b/a.c:30:main", "/b/a.c:40:<module>")
+    put = ("Send", frames)
+    assert computation_place(put, put) == (
+        "in put() or its callers halo(), step(), main(), from one Send at a.c:3 to the next"
+    )
+    deeper = ("Send", (*frames[:-1], "/b/a.c:50:run", *frames[-1:]))
+    assert " or its callers halo(), step(), main(), …, from" in computation_place(deeper, deeper)
+
+
 def test_the_main_loop_and_the_loops_in_it() -> None:
     b = Builder(4)
     barrier, *calls = (b.event("Barrier", at=(f"/a/x.c:{i}:step",), comm=Comm()) for i in range(8, 13))

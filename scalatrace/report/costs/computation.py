@@ -56,6 +56,9 @@ class ComputationRepeat(Enum):
 Repeats = Callable[[SiteCall, SiteCall], ComputationRepeat]
 """Function of two calls, the second on the same or an earlier line: how the program returns to it."""
 
+MAX_CALLERS = 3
+"""Callers that are named."""
+
 COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 """Functions that Python makes of an expression: they are part of the function around them."""
 
@@ -206,11 +209,12 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
 
         in main() between a.py:61 (halo) and line 68 (residual)
         in halo() or its caller main(), from a.py:39 (Waitall) back to line 30 (Irecv)
+        in halo() or its callers step(), main(), from a.py:39 (Waitall) back to line 30 (Irecv)
 
         in main() between two calls of halo(), from a.py:39 (Waitall) back to line 30 (Irecv)
 
     A line has the function that it calls. Where the second line is no later one, a trace does not know
-    whether the function repeats or is called again: then its caller may compute, too.
+    whether the function repeats or is called again: then its callers may compute, too.
 
     Args:
         repeats: decides between a loop and a new call; None: not known.
@@ -235,14 +239,21 @@ def computation_place(first: SiteCall, last: SiteCall, repeats: Repeats | None =
     if known is ComputationRepeat.CALLER:
         where = f"in {_function(caller)} between two calls of {_function(a)},"
     elif depth and known is ComputationRepeat.UNKNOWN:
-        where += (
-            f" or its caller {_function(caller)},"
-            if _function(caller) != _function(a)
-            else " or its callers,"
-        )
+        where += f" or its {_callers_text(ways[0][:depth][::-1], _function(a))},"
     if first == last:
         return f"{where} from one {called} at {a.place} to the next"
     return f"{where} from {a.place} ({called}) back to line {b.line} ({then})"
+
+
+def _callers_text(frames: Stack, own: str) -> str:
+    """Name the functions of callers, innermost first; a module's own code only where it is the only one."""
+    functions = [split_frame(frame) for frame in frames]
+    names = [_function(function) for function in functions if function.name != "<module>"]
+    different = [name for name in dict.fromkeys(names or map(_function, functions)) if name != own]
+    if not different:
+        return "callers"
+    more = ", …" if len(different) > MAX_CALLERS else ""
+    return f"caller{'s' if len(different) > 1 else ''} {', '.join(different[:MAX_CALLERS])}{more}"
 
 
 def place_beginning(where: Place) -> str:
