@@ -207,3 +207,13 @@ def test_both_places_give_the_same_part_for_ranks_in_turn() -> None:
     assert aggregates.causes is not None
     entry = next(entry for entry in aggregates.advice if entry.kind == "serialisation")
     assert f"costs up to {coarse_percent(entry.share)} of the run time" in aggregates.causes.why
+
+
+def test_a_small_part_of_the_measured_time_is_not_the_result() -> None:
+    """A rank is late in the simulated run of both; in one, measured calls take a thousand times as long."""
+    verdicts = []
+    for inside_ns in (1_000, 10_000_000):
+        trace = late([0, 0, 0, 32], inside_ns)
+        verdicts.append(gather(trace, "x", options=with_ideal_run(PageOptions(), trace)).verdict)
+    assert verdicts[0].startswith("Ranks wait mostly for rank 3")
+    assert "rank 3" not in verdicts[1]

@@ -112,6 +112,11 @@ def test_waiting_for_late_ranks_is_not_their_cost() -> None:
     assert "late-senders" not in [entry.kind for entry in quick.advice]
 
 
+def test_calls_that_take_much_longer_than_a_message_wait() -> None:
+    """Where ranks shared cores, they may wait for these."""
+    assert "small-messages" not in kinds(measured(exchange(500), comm_ns=2_000_000))
+
+
 def test_number_of_the_call_that_sends() -> None:
     trace = measured(exchange(500))
     found = aggregates(trace)

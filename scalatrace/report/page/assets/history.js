@@ -36,7 +36,9 @@ function evolutionView(place, data) {
   place.append(h("div", { class: "charts" }, data.evolution.map((each) => {
     const found = marksOf(each);
     const points = each.values.flatMap((value, i) => (value === null ? [] : [[i, value, `${data.runs[i]}\n${shown(value)}${found[i] && found[i].sign ? `, ${found[i].text}` : ""}`, found[i] && found[i].sign ? found[i].fill : "accent"]]));
-    const band = each.low.flatMap((low, i) => (low === null ? [] : [[i, low, each.high[i]]]));
+    // Of few runs, the interval is many times as wide as the values: what lies far beyond them is cut off.
+    const ys = points.map((point) => point[1]), least = Math.min(...ys), most = Math.max(...ys), room = Math.max(most - least, most / 2);
+    const band = each.low.flatMap((low, i) => (low === null ? [] : [[i, Math.max(low, least - room), Math.min(each.high[i], most + room)]]));
     return lineChart({ title: each.factor, series: [{ name: each.factor, fill: "accent", points }], band, shownX: (i) => data.runs[i].split("/").pop(), shownY: shown });
   })));
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
-from scalatrace.report.costs.computation import FROM_START
+from scalatrace.report.costs.computation import FROM_START, UNKNOWN
 from scalatrace.report.costs.efficiency import EQUALLY, MIN_EQUAL_SHARE, find_manager
 from scalatrace.report.costs.late_starts import LateStart
 from scalatrace.report.page.overview.causes import LateRank, SerialPart, WaitCauses
@@ -225,7 +225,8 @@ def _where_and_how_often(row: Computing, basis: TimeBasis) -> str:
     """Return the place of a computation, how often a rank runs it, and how long it takes each time."""
     times = row.count / basis.nranks
     each = coarse_duration(row.compute_ns * basis.compute_factor / row.count)
-    return f"{row.place} ({number(round(times)) if times >= 1 else coarse(times)} × {each})"
+    place = f"({UNKNOWN})" if row.place == UNKNOWN else row.place
+    return f"{place} ({number(round(times)) if times >= 1 else coarse(times)} × {each})"
 
 
 def _advise_on_cores(summary: PageSummary, basis: TimeBasis, ideal_ns: float) -> Iterator[Advice]:

@@ -171,6 +171,7 @@ def causes_of(
     for row in ideal.causes:
         caused[row.rank] = caused.get(row.rank, 0.0) + row.waiting_ns
     waits = nranks > 1 and sum(ideal.waiting_ns) > MIN_WAITING * nranks * ideal.time_ns
+    waits = waits and (parts is None or parts.waiting >= MIN_WAITING)  # of the measured run, too
     who = f"{_who(late, starts)}." if waits and late else ""
     serial = None if parts is None else _serial_part(ideal, parts, nranks, name)
     named = _named(late)

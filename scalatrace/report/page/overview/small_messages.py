@@ -44,6 +44,9 @@ LATENCY_NS = 20_000.0
 """Time of a short message on common networks, Ethernet included: what is computed in less needs no message of
 its own."""
 
+MAX_LATENCIES = 50
+"""Usual time of a small message, over LATENCY_NS, from which on it is waiting."""
+
 MIN_REPEATS = 8
 """Messages to the same partner in an execution of a unit: joined, these save most of their time."""
 
@@ -282,13 +285,18 @@ class _SmallMessageSearch:
         return True
 
     def is_small(self, unit: _MessageUnit) -> bool:
-        """Return whether a unit has many small messages; executed once, they must be quick, too."""
+        """Return whether a unit has many small messages, which are as quick as messages are.
+
+        Where ranks shared cores, only those of units that are executed once must be quick.
+        """
         if not unit.sent or unit.repeats() < MIN_REPEATS:
             return False
         each_ns, size = self._each_ns(unit), self._nbytes(unit)
         if size is None or size * BYTE_NS > MAX_PART_OF_BYTES * each_ns:
             return False
-        return not unit.is_once or each_ns <= LATENCY_NS
+        if unit.is_once:
+            return each_ns <= LATENCY_NS
+        return self._basis.contains_core_waits or each_ns <= MAX_LATENCIES * LATENCY_NS
 
     def partners_take_part(self, unit: _MessageUnit) -> bool:
         """Return whether the ranks that receive compute no longer between two messages."""
