@@ -124,6 +124,7 @@ def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
         **aggregates["timeline"],
         "lines": [{**row, "items": _embed_items(row["items"])} for row in rows],
     }
+    facts["tree"] = _embed_tree(aggregates["tree"])
     facts["runTime"] = aggregates["summary"]["run_time_ns"]
     facts["operations"] = aggregates["summary"]["operations"]
     if aggregates["causes"]:
@@ -134,6 +135,16 @@ def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
             name: aggregates["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
         }
     return facts
+
+
+def _embed_tree(tree: dict[str, Any]) -> dict[str, Any]:
+    """The tree with each frame once: call sites have their numbers, since most frames are in many of them."""
+    numbers: dict[str, int] = {}
+    sites = [
+        {**site, "frames": [numbers.setdefault(frame, len(numbers)) for frame in site["frames"]]}
+        for site in tree["sites"]
+    ]
+    return {**tree, "sites": sites, "frames": list(numbers)}
 
 
 def _embed_items(items: Iterable[Any]) -> list[Any]:

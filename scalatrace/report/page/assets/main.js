@@ -7,6 +7,7 @@ function start() {
   const within = (index, name) => document.querySelectorAll(`.pane[data-trace="${index}"] .${name}`);
   data.traces.forEach((trace, index) => {
     trace.page = data.traces; // charts of all of them have common axes
+    for (const site of trace.tree.sites) site.frames = site.frames.map((number) => trace.tree.frames[number]);
     trace.category = new Map();
     walkTree(trace.tree.root, (node) => { if (node.op) trace.category.set(node.op, node.category); });
     let tree = null;
