@@ -58,7 +58,7 @@ def test_hostile_names_stay_text() -> None:
     tree = embedded(text)["traces"][0]["tree"]
     assert tree["frames"][tree["sites"][0]["frames"][0]].startswith(
         "</script><script>alert(1)</script>"
-    )  # as text of JSON
+    )
     assert any("alert(1)" in one for one in reader.texts)
 
 
