@@ -56,9 +56,7 @@ def test_hostile_names_stay_text() -> None:
     assert "\u202e" not in text
     assert "\x1b" not in text
     tree = embedded(text)["traces"][0]["tree"]
-    assert tree["frames"][tree["sites"][0]["frames"][0]].startswith(
-        "</script><script>alert(1)</script>"
-    )
+    assert tree["frames"][tree["sites"][0]["frames"][0]].startswith("</script><script>alert(1)</script>")
     assert any("alert(1)" in one for one in reader.texts)
 
 
