@@ -25,6 +25,7 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.scaling import scaling_of, scaling_page
+from scalatrace.report.page.timeline.rows import TimelineWindow
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers
@@ -398,6 +399,40 @@ def test_loops_of_a_long_run_open_where_one_zooms(view_of: View, tmp_path: Path)
             starts.append(view.text(detail))
         assert starts[1] == text
         assert len(set(starts)) == 3
+        clean(view)
+
+
+def test_calls_that_are_not_in_the_page_are_outlined(view_of: View, tmp_path: Path) -> None:
+    """Bars show how time is divided, and a note names the command that shows the calls."""
+    options = PageOptions(window=TimelineWindow(0.0001, 0.0002))
+    with view_of(made(tmp_path, ring(4, steps=100), options=options)) as view:
+        canvas, note = view.page.locator("#timeline canvas"), "#timeline .note"
+        assert view.text(note).endswith("The page has the calls of this window. " + BEYOND)
+        view.page.get_by_role("button", name="Show all", exact=True).click()
+        assert "Zoom in for the command that shows them." in view.text(note)
+        canvas.hover(position={"x": 600, "y": 30})
+        assert view.text("#tooltip").startswith("rank 0: from ")
+        shares = view.text("#tooltip").split("\n")[1]
+        assert 99 < sum(float(part.split()[-2]) for part in shares.split(", ")) < 101
+        assert view.text("#tooltip").endswith("the calls are not in this page")
+        view.page.evaluate("() => { const v = timeLines[0]; v.from = 500000; v.to = 540000; v.draw(); }")
+        assert view.text(note).endswith("scalatrace report trace.st --window 0.0005000-0.0005400")
+        canvas.focus()
+        view.page.keyboard.press("ArrowDown")
+        assert view.text("#timeline .detail").startswith("rank 1: from ")
+        clean(view)
+
+
+BEYOND = "Further on, bars show how time is divided: move there for the command that shows the calls."
+
+
+def test_two_time_lines_have_one_scale(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4), ring(4, steps=40))) as view:
+        lengths = "() => timeLines.map((view) => Math.round(view.to - view.from))"
+        for action in ("Show all", "Zoom in", "Zoom in", "Later", "Zoom out"):
+            view.page.get_by_role("button", name=action, exact=True).first.click()
+            first, second = view.page.evaluate(lengths)
+            assert first == second
         clean(view)
 
 

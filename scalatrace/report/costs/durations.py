@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE, MeanTimes
 
@@ -42,6 +43,11 @@ class Durations:
         if not self.timed:
             return lambda call: (before(call), UNTIMED_NS)
         return lambda call: (before(call), inside(call))
+
+    def of_nodes(self, rank: int) -> Callable[[Event], tuple[float, float]]:
+        """Return a function that gives mean times of a node's calls by a rank, as `of_line` of a call."""
+        before, inside = self._compute.of_nodes(rank), self._comm.of_nodes(rank)
+        return lambda event: (before(event), inside(event) if self.timed else UNTIMED_NS)
 
 
 class SimulatedDurations(Durations):

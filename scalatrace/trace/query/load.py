@@ -68,7 +68,11 @@ class Means:
             )
         except TooLongError:
             executed = executions_of(self._trace, rank)
-            return sum(n * self._whole.get(id(leaf), 0.0) for leaf, n in executed if wanted(leaf))
+            return sum(n * self.after_any(leaf) for leaf, n in executed if wanted(leaf))
+
+    def after_any(self, event: Event) -> float:
+        """Return the mean of a node's calls by all ranks, after any call; 0 where none was recorded."""
+        return self._whole.get(id(event), 0.0)
 
 
 class Loads:
@@ -128,6 +132,11 @@ class MeanTimes:
             return ns
 
         return of
+
+    def of_nodes(self, rank: int) -> Callable[[Event], float]:
+        """Return a function that gives the mean time of a node's calls by the rank, after any call, ns."""
+        factor = self._scale * self._loads.over_means(rank)
+        return lambda event: max(0.0, self._loads.means.after_any(event) * factor)
 
 
 def near(steps: Iterable[int]) -> float:

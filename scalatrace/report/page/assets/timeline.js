@@ -6,15 +6,28 @@ const LEAST_PERIOD = 6; // pixels of a repetition whose calls are drawn
 
 const timeLines = []; // those of the page
 
+const longestTime = () => Math.max(...timeLines.map((view) => view.last - view.first));
+const sumOf = (list, value) => list.reduce((sum, one) => sum + value(one), 0);
+const startOf = (item) => isLoop(item) ? item.start_ns : item[START];
+const outlineEnd = (outline) => outline.start_ns + outline.width_ns * outline.shares.length;
+
+// The bins of a row that overlap a window: their numbers, and parts as category and thousandths of a bin.
+function binsIn({ start_ns: start, width_ns: width, categories, shares }, from, to) {
+  const first = Math.max(0, Math.floor((from - start) / width)), last = Math.min(shares.length - 1, Math.floor((to - start) / width));
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => ({ number: first + i, parts: shares[first + i].map((share, at) => [categories[at], share]).filter(([, share]) => share) }));
+}
+
 class TimeLineView {
   constructor(place, trace) {
     this.data = trace.timeline;
+    this.name = trace.name;
     this.lines = this.data.lines;
     this.lines.forEach((line) => completeItems(line.items));
     this.lane = this.lines.length > MAX_HIGH_LANES ? LOW_LANE : LANE;
-    const starts = this.lines.flatMap((line) => line.items.slice(0, 1)).map((item) => isLoop(item) ? item.start_ns : item[START]);
-    this.first = Math.min(...starts, Infinity);
-    this.last = Math.max(...this.lines.map((line) => line.items.length ? line.end_ns : 0), 0);
+    const starts = this.lines.flatMap((line) => line.items.slice(0, 1)).map(startOf);
+    const outlines = this.lines.map((line) => line.outline).filter(Boolean);
+    this.first = Math.min(...starts, ...outlines.map((outline) => outline.start_ns), Infinity);
+    this.last = Math.max(...this.lines.map((line) => line.items.length ? line.end_ns : 0), ...outlines.map(outlineEnd), 0);
     if (!(this.last > this.first)) {
       place.append(h("p", {}, this.data.note || "No calls in this window."));
       return;
@@ -39,11 +52,11 @@ class TimeLineView {
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
         h("input", { type: "search", size: Math.ceil(1.2 * example.length) + 3, placeholder: example, "aria-label": "Search in the time line; Enter goes to the next call", oninput: (event) => this.search(event.target.value), onkeydown: (event) => { if (event.key === "Enter") this.next(); } }),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" }), this.found = h("span", { class: "dim", "aria-live": "polite" })),
-      legend(this.data.places.map((one) => one[1]), "computation: gaps", GAP_OPACITY), this.canvas, this.detail, messageNote,
+      legend([...this.data.places.map((one) => one[1]), ...outlines.flatMap((outline) => outline.categories.slice(1))], "computation: gaps", GAP_OPACITY), this.canvas, this.detail, messageNote,
       this.data.threads ? h("p", { class: "dim" }, this.data.threads) : "",
       hasLoops ? h("p", { class: "dim" }, "Where iterations are too short to draw, bars show how their time is divided; zoom in to see their calls.") : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen, this.lines.some((line) => line.alike) ? " The number below a rank is that of ranks with equal numbers of calls and equal partners." : "") : "",
-      this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "The calls that fit into the page are shown. Choose a later window with --window.") : "",
+      outlines.length ? this.beyond = h("p", { class: "note" }) : "",
       this.data.timed ? "" : h("p", { class: "note" }, "The trace has no times: all calls have the same length."));
     this.from = this.first;
     this.to = this.last;
@@ -75,6 +88,7 @@ class TimeLineView {
       const beyond = this.to - this.last;
       if (beyond > 0) [this.from, this.to] = [Math.max(this.first, this.from - beyond), this.last];
     }
+    this.to = this.from + Math.max(...timeLines.map((view) => view.to - view.from));
     this.draw();
   }
 
@@ -183,6 +197,7 @@ class TimeLineView {
   }
 
   choose(line, call) {
+    if (!call && this.lines[line].outline) this.showDivision(line);
     if (!call) return;
     this.chosen = { line, ...call };
     const { start } = call, end = start + call.bar[LENGTH];
@@ -198,6 +213,13 @@ class TimeLineView {
     }
     this.draw();
     this.detail.textContent = this.describe({ line, call }).replaceAll("\n", "; ");
+  }
+
+  // Describe how the time of a row in the window is divided, where its calls are not in the page.
+  showDivision(line) {
+    this.chosen = { line, bar: null, start: 0 };
+    this.detail.textContent = this.describe({ line, bins: binsIn(this.lines[line].outline, this.from, this.to) }).replaceAll("\n", "; ");
+    this.draw();
   }
 
   // Words of a search: parts of an operation or call site, and ranks. All must hold for a call.
@@ -226,10 +248,14 @@ class TimeLineView {
     }
   }
 
-  all() { this.from = this.first; this.to = this.last; this.draw(); }
+  all() {
+    this.from = this.first;
+    this.to = this.first + longestTime();
+    this.draw();
+  }
 
   zoom(factor, around = (this.from + this.to) / 2) {
-    const wide = Math.min(Math.max((this.to - this.from) * factor, 10), 1.1 * (this.last - this.first));
+    const wide = Math.min(Math.max((this.to - this.from) * factor, 10), 1.1 * longestTime());
     const share = (around - this.from) / (this.to - this.from);
     this.from = around - share * wide;
     this.to = this.from + wide;
@@ -260,7 +286,16 @@ class TimeLineView {
       if (away < near || (away === 0 && near === 0)) { best = { line, call }; near = away; }
     }
     const loop = this.shown[line].loops.find((one) => this.x(one.start) <= x && x <= this.x(one.end));
-    return best || (loop ? { line, loop: loop.loop } : null);
+    if (best || loop) return best || { line, loop: loop.loop };
+    const { outline } = this.lines[line], at = this.timeAt(x);
+    const [bin] = outline && !this.holds(line, at) ? binsIn(outline, at, at) : [];
+    return bin ? { line, bins: [bin] } : null;
+  }
+
+  // Whether the page has the calls of a row at a time.
+  holds(line, at) {
+    const { items, end_ns: end } = this.lines[line];
+    return items.length > 0 && startOf(items[0]) <= at && at <= end;
   }
 
   // The rank, or its thread: "2.1".
@@ -275,12 +310,19 @@ class TimeLineView {
     return this.lines[line].simulated && above && !above.simulated ? "simulated" : this.rank(line);
   }
 
-  describe({ line, call, loop }) {
+  describe({ line, call, loop, bins }) {
     const who = `${this.rank(line)}${this.lines[line].simulated ? ", simulated" : ""}`;
     if (loop) {
       const calls = number(ncalls(loop));
       const parts = [...shares(loop, this.data.places)].map(([category, ns]) => `${category} ${percent(ns, loop.period_ns)}`);
       return [`${who}: iterations ${number(1 + loop.skipped)} to ${number(loop.times + loop.skipped)} of ${number(loop.total)}, ${calls} calls each`, `each ${coarseDuration(loop.period_ns)}: ${parts.join(", ")}`, "zoom in to see the calls"].join("\n");
+    }
+    if (bins) {
+      const { start_ns: start, width_ns: width } = this.lines[line].outline, all = sumOf(bins, (bin) => sumOf(bin.parts, ([, share]) => share)) || 1;
+      const names = [...new Set(bins.flatMap(({ parts }) => parts.map(([name]) => name)))];
+      const parts = names.map((name) => [name, sumOf(bins, (bin) => sumOf(bin.parts, ([other, share]) => other === name ? share : 0))]).filter(([, share]) => share);
+      const [from, to] = bins.length ? [start + width * bins[0].number, start + width * (bins[bins.length - 1].number + 1)] : [0, 0];
+      return [`${who}: from ${coarseDuration(from)} to ${coarseDuration(to)}`, parts.map(([name, share]) => `${name} ${percent(share, all)}`).join(", ") || "no calls", "the calls are not in this page"].join("\n");
     }
     const { bar, start, around } = call, [op, , site] = this.data.places[bar[PLACE]];
     const peer = bar[PEER] >= 0 ? `peer ${number(bar[PEER])}` : bar[PEER] === -2 ? "peer: any" : "";
@@ -290,7 +332,19 @@ class TimeLineView {
     return [`${who}: ${op}`, [peer, size].filter(Boolean).join(", "), when, repeated, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }
 
+  // Windows of all time lines of a page have the same length, so that their bars can be compared.
   draw() {
+    this.paint();
+    const wide = this.to - this.from;
+    for (const view of timeLines.filter((one) => one.to - one.from !== wide)) {
+      const middle = (view.from + view.to) / 2;
+      view.from = Math.max(view.first, Math.min(middle - wide / 2, view.last - wide));
+      view.to = view.from + wide;
+      view.paint();
+    }
+  }
+
+  paint() {
     const ratio = devicePixelRatio || 1, wide = Math.max(320, this.canvas.parentElement.clientWidth - 2);
     const high = LANE_TOP + this.lane * this.lines.length + 6;
     this.width = wide - this.edge - 8;
@@ -321,8 +375,10 @@ class TimeLineView {
       pen.clip();
       pen.fillStyle = compute;
       pen.globalAlpha = GAP_OPACITY;
-      if (line.items.length) pen.fillRect(this.x(0), top + 0.3 * this.lane, this.x(line.end_ns) - this.x(0), 0.4 * this.lane);
+      const begin = line.outline ? line.outline.start_ns : 0, end = line.outline ? outlineEnd(line.outline) : line.end_ns;
+      if (line.items.length) pen.fillRect(this.x(begin), top + 0.3 * this.lane, this.x(end) - this.x(begin), 0.4 * this.lane);
       pen.globalAlpha = 1;
+      if (line.outline) this.drawOutline(pen, line, top);
       for (const { loop, start, end } of this.shown[i].loops) this.drawLoop(pen, i, loop, this.x(start), this.x(end), top);
       for (const call of this.shown[i].calls) {
         const left = this.x(call.start), right = this.x(call.start + call.bar[LENGTH]);
@@ -349,7 +405,37 @@ class TimeLineView {
     }
     const here = this.last - this.first;
     const part = this.data.timed && !this.lines.every((line) => line.simulated) && here < 0.95 * this.runTime ? ` in this page; the run takes ${duration(this.runTime)}` : "";
-    this.span.textContent = `shown: ${duration(this.to - this.from)} of ${duration(here)}${part}`;
+    this.span.textContent = `shown: ${duration(Math.min(this.to - this.from, here))} of ${duration(here)}${part}`;
+    if (this.beyond) this.noteBeyond();
+  }
+
+  // Say how to get a page with the calls of the window, if this one lacks them.
+  noteBeyond() {
+    const from = Math.max(this.from, this.first), to = Math.min(this.to, this.last), digits = Math.min(9, Math.max(0, 2 - Math.floor(Math.log10((to - from) / 1e9))));
+    const has = this.lines.every((line, i) => this.holds(i, from) && this.holds(i, to));
+    const held = Math.max(...this.lines.map(({ items, end_ns: end }) => items.length ? end - startOf(items[0]) : 0)), isShort = to - from <= held;
+    const window = `--window ${Math.max(from / 1e9, 0).toFixed(digits)}-${(to / 1e9).toFixed(digits)}`;
+    this.beyond.textContent = has
+      ? "The page has the calls of this window. Further on, bars show how time is divided: move there for the command that shows the calls."
+      : `The page does not have all calls of this window: where they are missing, bars show how time is divided. ${isShort ? `To see them: scalatrace report ${this.name} ${window}` : "Zoom in for the command that shows them."}`;
+  }
+
+  // Where the page lacks the calls of a row, shares of the time in bins, one above the other; the remainder is computation.
+  drawOutline(pen, line, top) {
+    const { outline, items, end_ns: end } = line, high = this.lane - 6, held = items.length ? [startOf(items[0]), end] : [0, 0];
+    for (const { number: bin, parts } of binsIn(outline, this.from, this.to)) {
+      const from = outline.start_ns + bin * outline.width_ns, to = from + outline.width_ns;
+      const pieces = [[from, Math.min(to, held[0])], [Math.max(from, held[1]), to]].filter(([left, right]) => left < right);
+      for (const [left, right] of held[1] ? pieces : [[from, to]]) {
+        let bottom = top + 3 + high;
+        for (const [category, share] of parts) {
+          if (category === "compute") continue;
+          pen.fillStyle = color(categoryColor(category));
+          pen.fillRect(this.x(left), bottom - high * share / 1000, this.x(right) - this.x(left) + 0.3, high * share / 1000);
+          bottom -= high * share / 1000;
+        }
+      }
+    }
   }
 
   // Shares of the time of a loop, one above the other; the remainder is computation.

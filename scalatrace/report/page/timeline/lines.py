@@ -24,14 +24,20 @@ from typing import NamedTuple
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
 from scalatrace.report.costs.durations import CallTimes, Durations, Line, SimulatedDurations
+from scalatrace.report.page.timeline.outline import outline_of_calls, outline_of_tree
 from scalatrace.report.page.timeline.ranks import DEFAULT_RANKS, ChosenRanks
-from scalatrace.report.page.timeline.rows import TimeLine, TimelinePlace, TimelineRow, TimelineWindow
+from scalatrace.report.page.timeline.rows import (
+    TimeLine,
+    TimelineOutline,
+    TimelinePlace,
+    TimelineRow,
+    TimelineWindow,
+)
 from scalatrace.report.page.timeline.walk import RowLimits, RowWalk, SharedTables, match_any_source
 from scalatrace.trace.model.callsite import call_site
 from scalatrace.trace.model.nodes import Event, events, thread_of
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of, least_and_most, runs
-from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import thread_count
 
 __all__ = ["SimulateLines", "time_line"]
@@ -60,8 +66,11 @@ MAX_BARS = 6000
 MAX_IDEAL_BARS = 24_000
 """Likewise, of simulated rows that stand alone: each call has a time of its own, so they have no loops."""
 
-MAX_WALKED = 1 << 18
-"""Calls that are walked to reach a window, of all ranks."""
+MAX_WALKED = 1 << 22
+"""Calls that are walked to reach a window, of all ranks: about half a minute."""
+
+MAX_SIMULATED = 1 << 18
+"""Calls of a row whose simulated times are kept."""
 
 MAX_RANKS = 64
 
@@ -106,7 +115,7 @@ def time_line(
     rows = [(rank, thread) for rank in chosen.ranks for thread in _threads(trace, rank)]
     if is_ideal and least_and_most(trace)[1] > MAX_IDEAL_BARS // min(trace.nprocs, DEFAULT_RANKS):
         simulate_lines = None  # also where fewer ranks are asked for: their times are those of the whole page
-    simulated = None if simulate_lines is None else simulate_lines(rows, MAX_WALKED)
+    simulated = None if simulate_lines is None else simulate_lines(rows, MAX_SIMULATED)
     is_recorded_drawn = simulated is None or (recorded.timed and not is_ideal)
     kinds: list[Durations] = [recorded] if is_recorded_drawn else []
     kinds += [] if simulated is None else [SimulatedDurations(simulated)]
@@ -133,12 +142,20 @@ def time_line(
         unordered = {end for end, count in users.items() if count > 1}
         if window.first_s <= 0:  # which messages receives before the window took is not known
             match_any_source(walks, unordered, tables)
-        by_kind.append([replace(walk.row(unordered), simulated=is_simulated) for walk in walks])
+        drawn = [replace(walk.row(unordered), simulated=is_simulated) for walk in walks]
+        by_kind.append(
+            [
+                replace(row, outline=_outline(trace, row, durations, simulated, late_ns))
+                if row.cut or window != TimelineWindow()
+                else row
+                for row in drawn
+            ]
+        )
     alike = dict(zip(chosen.ranks, chosen.alike, strict=bool(chosen.alike)))
     lines = [
         replace(row, alike=alike.get(row.rank, 0)) for pair in zip(*by_kind, strict=True) for row in pair
     ]
-    main = _main_loop(trace, lines[0], tables.places) if lines and recorded.timed else _MainLoop()
+    main = _main_loop(trace, lines[0], tables.places, recorded) if lines and recorded.timed else _MainLoop()
     return TimeLine(
         tuple(tables.places),
         tuple(lines),
@@ -150,6 +167,19 @@ def time_line(
         iteration_ns=main.iteration_ns,
         iteration_ends=main.ends,
     )
+
+
+def _outline(
+    trace: Trace,
+    row: TimelineRow,
+    durations: Durations,
+    simulated: Mapping[Line, CallTimes] | None,
+    late_ns: Mapping[int, float],
+) -> TimelineOutline | None:
+    line = row.rank, row.thread
+    if row.simulated and simulated is not None:
+        return outline_of_calls(trace, line, simulated[line])
+    return outline_of_tree(trace, line, durations.of_nodes(row.rank), late_ns.get(row.rank, 0.0))
 
 
 def _shown_first(window: TimelineWindow, lines: Sequence[TimelineRow]) -> tuple[float, ...]:
@@ -172,12 +202,15 @@ class _MainLoop(NamedTuple):
     ends: tuple[int, ...] = ()
 
 
-def _main_loop(trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, int]) -> _MainLoop:
+def _main_loop(
+    trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, int], durations: Durations
+) -> _MainLoop:
     """Return the main loop of a row, as far as it has one, with the row's share of its recorded time."""
-    calls = {id(event): n for event, n in executions_of(trace, line.rank)}
+    mean_times = durations.of_nodes(line.rank)
+    total_ns = {id(event): n * sum(mean_times(event)) for event, n in executions_of(trace, line.rank)}
     scale = 1.0
     if line.simulated:  # so it has few calls; else their number may exceed a float
-        recorded_ns = sum(calls.get(id(leaf), 0) * _mean_ns(trace, leaf) for leaf in trace.leaves())
+        recorded_ns = sum(total_ns.values())
         scale = line.end_ns / recorded_ns if recorded_ns else 1.0
     main, longest_ns = _MainLoop(), 0.0
     waiting = list(trace.stream(line.thread))
@@ -189,25 +222,12 @@ def _main_loop(trace: Trace, line: TimelineRow, places: Mapping[TimelinePlace, i
         if times == 1:
             waiting += node.nodes
             continue
-        own = [leaf for leaf in events(node.nodes) if id(leaf) in calls]
-        ns = sum(calls[id(leaf)] * _mean_ns(trace, leaf) for leaf in own)
+        own = [leaf for leaf in events(node.nodes) if id(leaf) in total_ns]
+        ns = sum(total_ns[id(leaf)] for leaf in own)
         if ns > longest_ns:
             ends = [places.get(_place(trace, leaf), -1) for leaf in (own[0], own[-1])]
             longest_ns, main = ns, _MainLoop(scale * ns / times, tuple(ends) if min(ends) >= 0 else ())
     return main
-
-
-def _mean_ns(trace: Trace, leaf: Event) -> float:
-    """Return the mean time in a call of a node and in the computation before it."""
-    mean_ns = 0.0
-    for name in (COMPUTE, COMM):
-        if (at := trace.stat_index.get(name)) is None:
-            continue
-        histograms = [histogram for _, histogram in leaf.histograms_by_pred(at)]
-        count = sum(histogram.count for histogram in histograms)
-        total = sum(histogram.total for histogram in histograms)
-        mean_ns += total / count * trace.stats[at].resolution if count else 0.0
-    return mean_ns
 
 
 def _place(trace: Trace, leaf: Event) -> TimelinePlace:

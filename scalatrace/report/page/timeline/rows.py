@@ -8,8 +8,8 @@ from math import inf
 from typing import NamedTuple
 
 __all__ = [
-    "UNNUMBERED", "Arrow", "Bar", "MessageEnd", "TimeLine", "TimelineItem", "TimelineLoop", "TimelinePlace",
-    "TimelineRow", "TimelineWindow", "arrows",
+    "UNNUMBERED", "Arrow", "Bar", "MessageEnd", "TimeLine", "TimelineItem", "TimelineLoop", "TimelineOutline",
+    "TimelinePlace", "TimelineRow", "TimelineWindow", "arrows",
 ]  # fmt: skip
 
 MAX_DRAWN = 1 << 16
@@ -83,6 +83,27 @@ TimelineItem = Bar | TimelineLoop
 
 
 @dataclass(frozen=True)
+class TimelineOutline:
+    """How the time of a row is divided.
+
+    Attributes:
+        start_ns, width_ns: start of the first bin, and width of each.
+        categories: computation, then those of the calls.
+        shares: [bins][categories] thousandths of a bin's width.
+    """
+
+    start_ns: float
+    width_ns: float
+    categories: tuple[str, ...]
+    shares: tuple[tuple[int, ...], ...]
+
+    @property
+    def end_ns(self) -> float:
+        """End of the last bin."""
+        return self.start_ns + len(self.shares) * self.width_ns
+
+
+@dataclass(frozen=True)
 class TimelineRow:
     """The calls of a rank, or of one of its threads; cut: there are more in the window.
 
@@ -91,6 +112,7 @@ class TimelineRow:
         simulated: its times are those of a simulated run.
         alike: ranks with equal numbers of calls and equal partners, this one included; 0: not counted.
         end_ns: end of the last call that `items` hold.
+        outline: of the whole row, where `items` do not hold all of its calls; None: they do.
     """
 
     rank: int
@@ -101,6 +123,7 @@ class TimelineRow:
     simulated: bool = False
     alike: int = 0
     end_ns: int = 0
+    outline: TimelineOutline | None = None
 
     def bars(self, window: TimelineWindow | None = None, max_bars: int = MAX_DRAWN) -> list[Bar]:
         """Return the calls that overlap a window, with loops repeated; at most `max_bars`."""
