@@ -426,6 +426,17 @@ def test_calls_that_are_not_in_the_page_are_outlined(view_of: View, tmp_path: Pa
 BEYOND = "Further on, bars show how time is divided: move there for the command that shows the calls."
 
 
+def test_the_time_line_begins_on_the_first_screen(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4))) as view:
+        view.page.set_viewport_size({"width": 1280, "height": 900})
+        box = view.page.locator("#timeline canvas").bounding_box()
+        chart = view.page.locator("#summary .rank-view").bounding_box()
+        assert box is not None and chart is not None
+        assert box["y"] < 850
+        assert chart["x"] > 640  # beside the sentences
+        clean(view)
+
+
 def test_two_time_lines_have_one_scale(view_of: View, tmp_path: Path) -> None:
     with view_of(made(tmp_path, ring(4), ring(4, steps=40))) as view:
         lengths = "() => timeLines.map((view) => Math.round(view.to - view.from))"

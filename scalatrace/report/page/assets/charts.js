@@ -119,7 +119,7 @@ function rankDifferences(place, [a, b]) {
 
 // bins: consecutive ranks with least, mean and most of their times in ns; low, high: ends of the axis.
 function rankBars(place, title, bins, [low, high]) {
-  const width = chartWidth(900), height = 220, ticks = roundTicks(low, high), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
+  const width = chartWidth(900, place), height = 220, ticks = roundTicks(low, high), left = axisRoom(ticks.map(duration)), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (high - ns) / (high - low || 1) * (height - top - bottom);
   const shapes = ticks.map((ns) => [s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, ns ? duration(ns) : "0")]);

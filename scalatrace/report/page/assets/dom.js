@@ -53,10 +53,9 @@ function legend(categories, compute, opacity = 1) {
 
 const MIN_CHART_WIDTH = 300;
 
-// Width of a chart, in which texts keep their size: the natural one, or that of a pane in narrow windows.
-function chartWidth(natural) {
-  const pane = document.querySelector(".pane, main > section");
-  return Math.min(natural, Math.max(MIN_CHART_WIDTH, pane ? pane.clientWidth : natural));
+// Width of a chart, in which texts keep their size: the natural one, or that of its place where this is narrower.
+function chartWidth(natural, place = document.querySelector(".pane, main > section")) {
+  return Math.min(natural, Math.max(MIN_CHART_WIDTH, place && place.clientWidth ? place.clientWidth : natural));
 }
 
 // A chart in a box that scrolls where the window becomes narrower.
