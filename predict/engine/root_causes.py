@@ -13,15 +13,16 @@ on the way back that rank 2 itself does not have, or has shorter (`delays`).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from heapq import nlargest
+from typing import NamedTuple
 
 import numpy as np
 
 from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import LimitError, ScalatraceError
-from scalatrace.executor.ideal_run import IdealRun, RootCause
+from scalatrace.executor.ideal_run import DirectWait, IdealRun, RootCause
 from scalatrace.predict.engine.call_log import CallLog
 from scalatrace.predict.engine.delays import Computation, Place, WayPiece, delays, since_common_point
 from scalatrace.predict.engine.serial_work import PathPiece, serial_work
@@ -39,14 +40,17 @@ MAX_CALLS, MAX_FOLLOWED_RANKS = 500_000, 1 << 14
 """Calls of a trace whose waits are followed, and its ranks."""
 MAX_RANKS, MAX_SIMULATED = 1 << 16, 4_000_000
 """Ranks of a trace that is simulated, and calls that are simulated one by one."""
-MAX_PAIRS = 64
-"""Pairs of ranks that are kept."""
+MAX_PAIRS, MAX_DIRECT = 64, 64
+"""Pairs of ranks, and direct waits, that are kept."""
 MAX_STEPS = 1_500_000
 """Pieces on the ways back, in all; the longest waits are followed first."""
 MIN_STEPS = 64
 """Pieces of a wait that are compared at least, while there are any left."""
 
 _NS = 1e-3
+
+_AT_END = -2
+"""Stands for the node of the call at the end of a rank, which no program has."""
 
 
 def run_ideally(trace: Trace) -> IdealRun:
@@ -80,10 +84,12 @@ def run_ideally(trace: Trace) -> IdealRun:
     number_of.append(0)  # of -1: the start of a rank
     waits_of: dict[Computation, dict[int, float]] = {}  # rank and nodes -> rank that waits -> ps
     pairs: dict[tuple[int, int], float] = {}
-    for waiter, computation, ps in ways.follow(place_of):
+    direct = defaultdict[tuple[int, int], _DirectSums](_DirectSums)
+    for wait, computation, ps in ways.follow(place_of):
         waits = waits_of.setdefault(computation, {})
-        waits[waiter] = waits.get(waiter, 0) + ps
-        pairs[waiter, computation[0]] = pairs.get((waiter, computation[0]), 0) + ps
+        waits[wait.rank] = waits.get(wait.rank, 0) + ps
+        pairs[wait.rank, computation[0]] = pairs.get((wait.rank, computation[0]), 0) + ps
+        direct[wait.node, wait.awaited].add(wait.rank, computation[0], ps)
     rows = [
         RootCause(rank, number_of[after], number_of[node], sum(waits.values()) * _NS, len(waits))
         for (rank, after, node), waits in waits_of.items()
@@ -98,7 +104,59 @@ def run_ideally(trace: Trace) -> IdealRun:
         for begin, end, (rank, after, node) in ways.longest_path(result.last_rank)
     ]
     serial = serial_work(path, _computing(log, trace.nprocs), trace.nprocs)
-    return IdealRun(result.time_ns, waiting, tuple(rows), waiters, tuple(largest), min(followed, 1.0), serial)
+    longest = nlargest(MAX_DIRECT, direct.items(), key=lambda item: item[1].waiting_ps)
+    return IdealRun(
+        result.time_ns,
+        waiting,
+        tuple(rows),
+        waiters,
+        tuple(largest),
+        min(followed, 1.0),
+        serial,
+        tuple(sums.total(0 if node == _AT_END else number_of[node], rank) for (node, rank), sums in longest),
+    )
+
+
+class _DirectSums:
+    """Sums of waits in a call for one rank that lets them end."""
+
+    def __init__(self) -> None:
+        self.causes = defaultdict[int, float](float)
+        self._waiters: set[int] = set()
+
+    def add(self, waiter: int, cause: int, ps: float) -> None:
+        """Add a wait whose root cause is the computation of a rank."""
+        self._waiters.add(waiter)
+        self.causes[cause] += ps
+
+    @property
+    def waiting_ps(self) -> float:
+        """Waiting of all ranks."""
+        return sum(self.causes.values())
+
+    def total(self, node: int, rank: int) -> DirectWait:
+        """Return the sums of the waits in a call for a rank."""
+        causes = sorted(self.causes.items(), key=lambda cause: -cause[1])
+        return DirectWait(
+            node,
+            rank,
+            self.waiting_ps * _NS,
+            tuple(sorted(self._waiters)),
+            tuple((cause, ps * _NS) for cause, ps in causes),
+        )
+
+
+class _Wait(NamedTuple):
+    """A call of a rank that waits for another rank.
+
+    Attributes:
+        node: of the call in the program; _AT_END: the end of the rank.
+        awaited: the rank that lets the wait end.
+    """
+
+    rank: int
+    node: int
+    awaited: int
 
 
 def ideal_call_times(
@@ -189,20 +247,21 @@ class _WaysBack:
             if begins[-1] < end:
                 causes[-1], origins[-1], causes_at[-1] = last_rank, last, end
 
-    def follow(self, place_of: Callable[[Computation], Place]) -> Iterator[tuple[int, Computation, float]]:
-        """Yield the rank that waits, the computation that it waits for, and how long."""
+    def follow(self, place_of: Callable[[Computation], Place]) -> Iterator[tuple[_Wait, Computation, float]]:
+        """Yield each wait with a computation that it is for, and how long."""
         steps_left = MAX_STEPS
         waits = sorted(self._waits(), reverse=True)
         for i, (_, rank, call) in enumerate(waits):
-            _, causes, origins, causes_at = self._causes[rank]
+            nodes, causes, origins, causes_at = self._causes[rank]
             late, own = since_common_point(
                 self._way_back(causes[call], origins[call], causes_at[call]),
                 self._way_back(rank, call, self._times[rank][0][call]),
                 max(MIN_STEPS, steps_left // (len(waits) - i)),
             )
             steps_left -= len(late) + len(own)
+            wait = _Wait(rank, nodes[call] if call < len(nodes) - 1 else _AT_END, causes[call])
             for computation, ps in delays(late, own, place_of).items():
-                yield rank, computation, ps
+                yield wait, computation, ps
             if steps_left <= 0:
                 return
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["IdealRun", "RootCause", "SerialWork"]
+__all__ = ["DirectWait", "IdealRun", "RootCause", "SerialWork"]
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,25 @@ class RootCause:
     node: int
     waiting_ns: float
     nranks: int
+
+
+@dataclass(frozen=True)
+class DirectWait:
+    """Waits in one call, for the rank that lets them end: the last sender, or the last rank of a collective.
+
+    Attributes:
+        node: number of the call in preorder, from 1; 0: the end of the rank, where it waits for the last one.
+        rank: that lets the waits end.
+        waiting_ns: of all ranks that wait.
+        waiters: ranks that wait, in order.
+        causes: the ranks whose computation is the root cause, and ns, the largest first.
+    """
+
+    node: int
+    rank: int
+    waiting_ns: float
+    waiters: tuple[int, ...]
+    causes: tuple[tuple[int, float], ...]
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,7 @@ class IdealRun:
         pairs: rank that waits, rank whose computation it waits for, ns; the largest ones.
         followed: part of the waiting whose causes were found, from 0 to 1.
         serial: ranks that compute one after another; None: there are none, or waits were not followed.
+        direct: the largest waits by call and the rank that lets them end.
     """
 
     time_ns: float
@@ -66,3 +86,4 @@ class IdealRun:
     pairs: tuple[tuple[int, int, float], ...] = ()
     followed: float = 0.0
     serial: SerialWork | None = None
+    direct: tuple[DirectWait, ...] = ()

@@ -44,6 +44,10 @@ def test_a_late_rank_is_named_in_the_first_sentence() -> None:
     (first,) = causes.late
     assert (first.rank, first.nwaiting) == (2, 3)
     assert first.caused_ns == pytest.approx(sum(ns for _, ns, _ in causes.by_rank))
+    (direct,) = causes.direct
+    assert (direct.op, direct.ranks, direct.nranks, direct.rank) == ("Barrier", "0-1, 3", 3, 2)
+    assert direct.why == "rank 2 itself"
+    assert direct.share == pytest.approx(1)
     parts = causes.parts
     assert parts is not None
     assert parts.computing + parts.waiting + (parts.transfer or 0) == pytest.approx(1)

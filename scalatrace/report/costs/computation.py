@@ -17,7 +17,7 @@ from typing import NamedTuple
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, Stack, callers, short_frame, split_frame
-from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.nodes import Event, node_numbers
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.load import COMPUTE
@@ -30,6 +30,7 @@ __all__ = [
     "PlacedComputation",
     "Repeats",
     "SiteCall",
+    "calls_by_number",
     "common_function",
     "computation_of_nodes",
     "computation_place",
@@ -68,6 +69,15 @@ UNKNOWN = "lines not known"
 
 FROM_START: SiteCall = ("the start", ())
 """Stands for the call before the first one."""
+
+
+def calls_by_number(trace: Trace) -> dict[int, SiteCall]:
+    """Return the number of each event node in preorder, from 1 -> its call."""
+    numbers = node_numbers(trace.nodes)
+    return {
+        numbers[id(event)]: (trace.ops[event.op].name, trace.stack(event.signature))
+        for event in trace.leaves()
+    }
 
 
 MIN_WAY_PART = 0.1

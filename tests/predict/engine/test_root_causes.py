@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
+from scalatrace.executor.ideal_run import DirectWait
 from scalatrace.predict.engine import root_causes
 from scalatrace.predict.engine.root_causes import IDEAL, ideal_time_ns, run_ideally
 from scalatrace.predict.engine.simulate import SimulationDeadlockError, Simulator
@@ -44,6 +45,12 @@ def test_a_chain_of_waits_leads_to_its_first_cause() -> None:
     assert set(run.pairs) == {(2, 0, 100), (1, 0, 90), (2, 1, 50), (0, 1, 50)}
     assert run.waiters == {0: 2, 1: 2}
     assert run.followed == 1
+    # Rank 2 waits directly for rank 1 alone. Nodes: the Recv of rank 1, that of rank 2, and the end of rank 0.
+    assert run.direct == (
+        DirectWait(7, 1, 150, (2,), ((0, 100), (1, 50))),
+        DirectWait(3, 0, 90, (1,), ((0, 90),)),
+        DirectWait(0, 1, 50, (0,), ((1, 50),)),
+    )
 
 
 def test_only_what_lies_within_the_wait_counts() -> None:
@@ -76,6 +83,11 @@ def test_all_waiting_has_causes(trace: Trace) -> None:
         by_waiter[waiter] += ns
     assert by_waiter == pytest.approx(list(run.waiting_ns), abs=1e-6)
     assert sum(row.waiting_ns for row in run.causes) == pytest.approx(sum(run.waiting_ns), abs=1e-6)
+    for row in run.direct:
+        assert row.rank not in row.waiters
+        assert sum(ns for _, ns in row.causes) == pytest.approx(row.waiting_ns)
+    if len(run.direct) < root_causes.MAX_DIRECT:
+        assert sum(row.waiting_ns for row in run.direct) == pytest.approx(sum(run.waiting_ns), abs=1e-6)
 
 
 def test_ranks_wait_at_the_end_for_the_last_one() -> None:

@@ -10,10 +10,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scalatrace.executor.ideal_run import IdealRun, RootCause
-from scalatrace.report.costs.computation import FROM_START, UNKNOWN, Repeats, SiteCall, computation_place
+from scalatrace.report.costs.computation import (
+    FROM_START,
+    UNKNOWN,
+    Repeats,
+    calls_by_number,
+    computation_place,
+)
 from scalatrace.report.costs.efficiency import Efficiency, Manager, TimeParts, find_manager, time_parts
 from scalatrace.report.costs.late_starts import LateStart, late_starts, with_late_starts
 from scalatrace.report.costs.rows import site_of
+from scalatrace.report.page.overview.direct_causes import DirectCause, direct_causes
 from scalatrace.report.page.overview.serial_barriers import find_serial_barriers
 from scalatrace.report.page.overview.summary import PageSummary
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number, short_site
@@ -22,7 +29,15 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.origin import EXTRAPOLATED
 from scalatrace.trace.threads import thread_count
 
-__all__ = ["LateRank", "LateRankComputation", "SerialPart", "WaitCauses", "causes_of", "result_sentence"]
+__all__ = [
+    "DirectCause",
+    "LateRank",
+    "LateRankComputation",
+    "SerialPart",
+    "WaitCauses",
+    "causes_of",
+    "result_sentence",
+]
 
 MAX_LATE_RANKS, MAX_PLACES, MAX_PAIRS, MAX_DRAWN_RANKS = 6, 3, 12, 1024
 """Late ranks that are listed, computations of each, pairs of ranks, and ranks that are drawn."""
@@ -117,6 +132,7 @@ class WaitCauses:
         parts: of the run time; None: not known.
         ideal_ns: time of the run on a network that takes no time.
         late: ranks for which others wait most.
+        direct: the largest waits by call.
         pairs: rank that waits, rank that it waits for, ns: the largest.
         by_rank: rank, ns that it waits, ns that others wait for it; (): too many.
         followed: part of the waiting whose causes are known.
@@ -131,6 +147,7 @@ class WaitCauses:
     parts: TimeParts | None
     ideal_ns: float
     late: tuple[LateRank, ...]
+    direct: tuple[DirectCause, ...]
     pairs: tuple[tuple[int, int, float], ...]
     by_rank: tuple[tuple[int, float, float], ...]
     followed: float
@@ -189,6 +206,7 @@ def causes_of(
         parts,
         ideal.time_ns,
         late,
+        direct_causes(trace, ideal),
         tuple(ideal.pairs[:MAX_PAIRS]),
         tuple((rank, ns, caused.get(rank, 0.0)) for rank, ns in enumerate(ideal.waiting_ns)) if drawn else (),
         ideal.followed,
@@ -206,11 +224,7 @@ _Namer = Callable[[int, int], str]
 
 
 def _namer(trace: Trace, repeats: Repeats | None) -> _Namer:
-    numbers = node_numbers(trace.nodes)
-    calls: dict[int, SiteCall] = {
-        numbers[id(event)]: (trace.ops[event.op].name, trace.stack(event.signature))
-        for event in trace.leaves()
-    }
+    calls = calls_by_number(trace)
 
     def name(after: int, node: int) -> str:
         first, last = calls.get(after, FROM_START), calls.get(node, FROM_START)
