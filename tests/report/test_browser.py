@@ -431,7 +431,8 @@ def test_the_time_line_begins_on_the_first_screen(view_of: View, tmp_path: Path)
         view.page.set_viewport_size({"width": 1280, "height": 900})
         box = view.page.locator("#timeline canvas").bounding_box()
         chart = view.page.locator("#summary .rank-view").bounding_box()
-        assert box is not None and chart is not None
+        assert box is not None
+        assert chart is not None
         assert box["y"] < 850
         assert chart["x"] > 640  # beside the sentences
         clean(view)
