@@ -29,6 +29,9 @@ __all__ = ["RankSpread", "spreads"]
 MAX_VISITS = 1 << 16
 """Ranks times event nodes with bytes of their own; more would take seconds: then the bytes stay unknown."""
 
+MAX_COUNT = 10**300
+"""The largest number whose mean is a floating-point number."""
+
 MAX_RANKS_TEXT = 24
 """Characters of ranks that are listed; else their number is given."""
 
@@ -105,43 +108,50 @@ def _exact_spreads(trace: Trace) -> Iterator[RankSpread]:
     if not len(trace.ranks) or trace.nprocs > MAX_RANKS or takes_long(trace.nodes):
         return
     where = ranks_in(trace.ranks)
-    if not summarised(trace, byte_parameters) and (sent := _sum_bytes(trace)) is not None and sent.any():
+    sent = None if summarised(trace, byte_parameters) else _sum_bytes(trace)
+    if sent is not None and 0 < sent.max() <= MAX_COUNT:
         yield _spread("bytes sent", "bytes", where, sent[where])
-    if (calls := _sum_calls(trace)) is not None:
+    if (calls := _sum_calls(trace)) is not None and calls.max() <= MAX_COUNT:
         yield _spread("calls", "count", where, calls[where])
 
 
-def _sum_bytes(trace: Trace) -> Floats | None:
+Counts = np.ndarray[tuple[int], np.dtype[np.object_]]
+"""Integers of the ranks, which may exceed 64 bits."""
+
+
+def _sum_bytes(trace: Trace) -> Counts | None:
     """Return the bytes that each world rank hands to MPI; None: there are too many to count."""
-    result = np.zeros(trace.nprocs)
+    result: Counts = np.full(trace.nprocs, 0, dtype=object)
     try:
         for entry in traffic_by_class(trace, MAX_VISITS):
             if entry.sent:
-                result[ranks_in(entry.ranks)] += float(entry.sent)
-    except (ScalatraceError, OverflowError):  # too many, or damaged
+                result[ranks_in(entry.ranks)] += entry.sent
+    except ScalatraceError:  # too many, or damaged
         return None
     return result
 
 
-def _sum_calls(trace: Trace) -> Floats | None:
+def _sum_calls(trace: Trace) -> Counts | None:
     """Return the calls of each world rank; None: there are too many to count."""
-    result = np.zeros(trace.nprocs)
+    result: Counts = np.full(trace.nprocs, 0, dtype=object)
     try:
         for _, counts in calls_by_rank(trace):
             if isinstance(counts, np.ndarray):
-                result += counts
+                result += counts.astype(object)
                 continue
             for members, n in counts:
-                result[ranks_in(members)] += float(n)
-    except (ScalatraceError, OverflowError):
+                result[ranks_in(members)] += n
+    except ScalatraceError:
         return None
     return result
 
 
-def _spread(name: str, unit: str, where: Ints, values: Floats, share: float = 1.0) -> RankSpread:
-    least, most = float(values.min()), float(values.max())
+def _spread(name: str, unit: str, where: Ints, values: Floats | Counts, share: int | float = 1) -> RankSpread:
+    least, most = values.min(), values.max()
     at_least, at_most = where[values * share <= least], where[values >= share * most]
-    return RankSpread(name, unit, least, float(values.mean()), most, ranks_of(at_least), ranks_of(at_most))
+    return RankSpread(
+        name, unit, least, values.sum() / len(where), most, ranks_of(at_least), ranks_of(at_most)
+    )
 
 
 def _ranks_text(members: RankList) -> str:

@@ -45,7 +45,7 @@ def test_a_chain_of_waits_leads_to_its_first_cause() -> None:
     assert set(run.pairs) == {(2, 0, 100), (1, 0, 90), (2, 1, 50), (0, 1, 50)}
     assert run.waiters == {0: 2, 1: 2}
     assert run.followed == 1
-    # Rank 2 waits directly for rank 1 alone. Nodes: the Recv of rank 1, that of rank 2, and the end of rank 0.
+    # Rank 2 waits directly for rank 1 alone. Nodes: the Recvs of ranks 2 and 1, and the end of rank 0.
     assert run.direct == (
         DirectWait(7, 1, 150, (2,), ((0, 100), (1, 50))),
         DirectWait(3, 0, 90, (1,), ((0, 90),)),
