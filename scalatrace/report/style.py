@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from math import floor, inf, isfinite, log10
 from typing import Any, Literal
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
+from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -77,7 +78,8 @@ def columns(out: Console) -> int:
 def text_table(table: CommandTable, rows: Iterable[Row], title: str | None = None) -> RichTable:
     """Return the rows with the columns of a table that have a heading.
 
-    Numbers are never broken over lines. A value that is a text already stays as it is; None is "-".
+    Numbers are never broken over lines, texts between words or after separators of paths and names. A value
+    that is a text already stays as it is; None is "-".
     """
     columns = [column for column in table.columns if column.heading is not None]
     result = RichTable(
@@ -89,8 +91,28 @@ def text_table(table: CommandTable, rows: Iterable[Row], title: str | None = Non
         else:
             result.add_column(column.heading or "", justify="right", no_wrap=True)
     for row in rows:
-        result.add_row(*(cell(column, row[column.name]) for column in columns))
+        result.add_row(
+            *(
+                _WrappedCell(text) if column.kind in TEXT_KINDS else text
+                for column, text in ((column, cell(column, row[column.name])) for column in columns)
+            )
+        )
     return result
+
+
+class _WrappedCell:
+    """A text in a table, which is broken as by `print_wrapped`."""
+
+    def __init__(self, text: str | Text) -> None:
+        self._text = text if isinstance(text, Text) else Text(text)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement.get(console, options, self._text)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        for line in _broken(self._text, options.max_width):
+            line.overflow = "fold"
+            yield line
 
 
 def fit_columns(table: CommandTable, console: Console, reserve: int = 0) -> tuple[CommandTable, list[str]]:

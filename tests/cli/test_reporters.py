@@ -242,7 +242,7 @@ def test_nothing_from_a_trace_steers_the_terminal() -> None:
     ]
     reporters += [StatsReporter(trace, "site")]
     for reporter in reporters:
-        shown = drawn(reporter)
+        shown = drawn(reporter, 1000)
         assert "[bold]x[/bold]" in shown
         assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
 
