@@ -20,7 +20,17 @@ from types import ModuleType
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
 from scalatrace.cli.parsing import Parser
 from scalatrace.cli.progress import progress_of
-from scalatrace.cli.registry import COMMANDS, GROUPS, VERSION, Command, CommandGroup, chosen_mode, find
+from scalatrace.cli.registry import (
+    ALIASES,
+    COMMANDS,
+    GROUPS,
+    MODES,
+    VERSION,
+    Command,
+    CommandGroup,
+    chosen_mode,
+    find,
+)
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
@@ -29,7 +39,7 @@ from scalatrace.spelling import did_you_mean
 
 FAILURE, USAGE = 1, 2
 
-OPTIONS = ("--help", "--version")
+OPTIONS = ("--help", "--help-all", "--version")
 """Of `scalatrace` without a command."""
 
 COLLECTED_OBJECTS = 100_000
@@ -47,6 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if words else USAGE
+    if words[0] == "--help-all":
+        print(f"{overview()}\n\n{further_names()}")
+        return 0
     command = VERSION if words[0] == "-V" else find(words[0])
     if command is None:
         return _complain(_unknown(words[0]), USAGE)
@@ -70,6 +83,20 @@ def overview() -> str:
             "example:",
             "  mpiexec -n 16 scalatrace record -o app.st -- python app.py",
             "  scalatrace report app.st --open",
+        ]
+    )
+
+
+def further_names() -> str:
+    """Return the end of `scalatrace --help-all`: modes with arguments of their own, and former names."""
+    width = max(len(mode.name) for mode in MODES)
+    return "\n".join(
+        [
+            "modes, each with its own --help:",
+            *(f"  {mode.name:<{width}}  {mode.summary}" for mode in MODES),
+            "",
+            "former names, which still work:",
+            *(f"  {former:<{width}}  {name}" for former, name in ALIASES.items()),
         ]
     )
 

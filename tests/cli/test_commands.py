@@ -89,6 +89,16 @@ def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return capsys.readouterr().out
 
 
+def test_help_all_without_a_command_lists_modes_and_former_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    usual = capsys.readouterr().out
+    assert main(["--help-all"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(usual.rstrip())
+    for name in (*(mode.name for mode in MODES), *ALIASES):
+        assert f"\n  {name} " in shown[len(usual) - 1 :]
+
+
 def test_help_leaves_out_further_options(capsys: pytest.CaptureFixture[str]) -> None:
     shown = helped(capsys, "stats", "--help")
     for option in ("--by", "--json", "--help-all"):
