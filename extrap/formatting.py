@@ -112,19 +112,21 @@ def _repeat(rule: Rule) -> tuple[str, str]:
     parts = rule.repeat.parts
     counts = {(part.shape, part.formulas) for part in parts if part.formulas not in (None, (Const(0),))}
     if len(parts) == 1 or len(counts) != 1:
-        return format_parts(parts), ""
+        return with_rank(format_parts(parts)), ""
     ((shape, formulas),) = counts
-    return format_parts([Part(EVERYWHERE, shape, formulas)]), format_where(parts)
+    return with_rank(format_parts([Part(EVERYWHERE, shape, formulas)])), format_where(parts)
 
 
 def _param(rule: ParamRule, model: SymbolicTrace) -> str:
     if rule.kind is Kind.COMM:
         text = format_parts(rule.field.parts)
         kinds = [family.kind for family in model.families]
-        is_unique = text.isdecimal() and int(text) < len(kinds) and kinds.count(kinds[int(text)]) == 1
-        return kinds[int(text)] if is_unique else text
-    if rule.kind in (Kind.TYPE, Kind.STRING):
-        return format_tables(rule.field.parts)
+        if not text.isdecimal() or int(text) >= len(kinds):
+            return text
+        kind = kinds[int(text)]
+        return kind if kinds.count(kind) == 1 else f"{kind}#{text}"
+    if rule.kind in (Kind.TYPE, Kind.STRING, Kind.ARRAY):
+        return with_rank(format_tables(rule.field.parts))
     if rule.kind is not Kind.PEER or rule.encoding is None:
         return with_rank(format_parts(rule.field.parts))
     return with_rank(format_parts(rule.field.parts, PEERS[rule.encoding]))

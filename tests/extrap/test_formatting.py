@@ -66,6 +66,18 @@ def test_relative_peers_are_sums(formula: str, text: str) -> None:
     assert format_parts([Part(EVERYWHERE, None, (parse_number(formula),))], "rank + {}") == text
 
 
+def test_value_vectors_are_written_as_in_trees() -> None:
+    def body(rank: Rank) -> list[IssuedCall]:
+        peers = [(rank.number + d) % rank.dims[0] for d in (1, 2)] * 3
+        calls = [call("Isend", 1, count=n, dest=p, comm="world") for n, p in enumerate(peers)]
+        return [*calls, call("Waitall", 2, requests=tuple(range(5, -1, -1)))]
+
+    text = text_of(body)
+    assert "requests = [6*(5 by -1)]" in text
+    assert "count = [6*(0 by 1)]" in text
+    assert "[[" not in text
+
+
 def test_calls_of_some_ranks_end_with_their_condition() -> None:
     def chain(rank: Rank) -> list[IssuedCall]:
         (x,), (nprocs,) = rank.place, rank.dims

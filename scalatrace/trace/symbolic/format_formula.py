@@ -33,9 +33,12 @@ from scalatrace.trace.symbolic.field import (
     Part,
 )
 from scalatrace.trace.symbolic.format_condition import format_condition
-from scalatrace.trace.symbolic.shapes import bracketed, join
+from scalatrace.trace.symbolic.shapes import join
 
 __all__ = ["format_parts", "format_shape", "format_tables", "format_where"]
+
+ARRAY, SUMMED_ARRAY = ARRAYS = ("array", "summed")
+"""Begin an entry of a table of arrays: the second one has the elements from which sums are made."""
 
 
 def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
@@ -90,9 +93,7 @@ def _value(part: Part, around: str) -> str:
         return f"[{_placed(part.formulas[1], around) if entries is None else ', '.join(entries)} ..]"
     if part.shape == CYCLE:
         return "[" + " ".join(_placed(formula, around) for formula in part.formulas) + " ..]"
-    if part.shape is not None:
-        return format_shape(part.shape, part.formulas)
-    return _placed(part.formulas[0], around)
+    return format_shape(part.shape, part.formulas, around)
 
 
 def _entries(formula: Value, around: str) -> list[str] | None:
@@ -115,22 +116,35 @@ def _table(part: Part) -> str:
     texts = [_entry(entry) for entry in entries]
     if len(texts) == 1:
         return texts[0]
-    return f"{{{', '.join(texts)}}}{_format_terms(index)}"
+    return f"{{{', '.join(texts)}}}{_format_terms(index, '{}')}"
 
 
-def _format_terms(terms: Any) -> str:
-    """The terms of a vec, or the indices of a cycle: `[0 1 ..]`."""
+def _format_terms(terms: Any, around: str) -> str:
+    """The terms of a vec, or the indices of a cycle: `[1 5*(2 by 1)]`, `[0 1 ..]`."""
     if type(terms) is not tuple:
-        return terms if type(terms) is str else format_text(terms)
-    if terms[0] == CYCLE:
-        return "[" + " ".join(map(_format_terms, terms[1:])) + " ..]"
-    return "[" + " ".join(map(_format_terms, terms)) + "]"
+        return terms if type(terms) is str else _placed(terms, around)
+    if terms and terms[0] == CYCLE:
+        return "[" + " ".join(_term(term, around) for term in terms[1:]) + " ..]"
+    return "[" + " ".join(_term(term, around) for term in terms) + "]"
+
+
+def _term(term: Any, around: str) -> str:
+    """A value, or repeated ones: `n*(x y)`; `..*(0)` without end, `8*(7 by -1)` with a stride."""
+    if type(term) is not tuple:
+        return _format_terms(term, around)
+    count, stride, *inner = term
+    repeated = " ".join(_term(part, around) for part in inner)
+    times = ".." if count == Const(0) else format_text(count)
+    times = times if times.isidentifier() or times.isdecimal() or count == Const(0) else f"({times})"
+    return f"{times}*({repeated}{'' if stride == Const(0) else f' by {format_text(stride)}'})"
 
 
 def _entry(entry: Any) -> str:
-    """A name or the description of a datatype, without the size and extent that go with it."""
+    """A name, an array, or the description of a datatype, without the size and extent that go with it."""
     if type(entry) is not tuple:
         return format_text(entry)
+    if entry[0] in ARRAYS:
+        return f"{'sums of ' * (entry[0] == SUMMED_ARRAY)}{_format_terms(entry[-1], '{}')}"
     pieces = entry[-1] if type(entry[-1]) is tuple else entry
     return "".join(_piece(piece) for piece in pieces)
 
@@ -167,6 +181,6 @@ def _flat(formula: Expr) -> Expr:
     return formula
 
 
-def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
-    """Format a shape with the formulas in their places."""
-    return bracketed(join(shape, map(format_text, formulas)))
+def format_shape(shape: Any, formulas: Sequence[Value], around: str = "{}") -> str:
+    """Format a value vector with formulas in their places; `around` is as in `format_parts`."""
+    return _format_terms(join(shape, cast("Iterator[int]", iter(formulas))), around)
