@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
 from scalatrace.formula import format_text
 from scalatrace.formula.parse import parse_number
 from scalatrace.report.style import print_wrapped
+from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.trees.neighbours import GridNeighbours
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.entries import conditional_entries
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call
 from support.drawing import drawn
 from support.grids import Rank, trace_of
@@ -82,6 +87,76 @@ def test_sizes_in_bytes() -> None:
         return [call("Bcast", 1, count=n, datatype="MPI_DOUBLE", root=0, comm="world") for n in (1, 9, 4)]
 
     assert "count=[1 9 4] (8 B to 72 B)" in drawn(TreeReporter(trace_of(growing, (4,))), 1000)
+
+
+def test_sizes_of_ranks_with_counts_of_their_own() -> None:
+    def border(rank: Rank) -> list[IssuedCall]:
+        peer = rank.neighbour((0, -1), False)
+        if peer is None:
+            return [call("Send", 1, count=0, datatype="MPI_BYTE", dest=PROC_NULL, comm="world")]
+        return [call("Send", 1, count=48, datatype="MPI_DOUBLE", dest=peer, comm="world")]
+
+    assert "(0 B to 384 B)" in drawn(TreeReporter(trace_of(border, (4, 4))), 1000)
+
+    def pairs(rank: Rank) -> list[IssuedCall]:
+        sizes = ((1, "MPI_DOUBLE"), (21, "MPI_BYTE"))
+        return [call("Bcast", 1, count=n, datatype=name, root=0, comm="world") for n, name in sizes * 5]
+
+    assert "(8 B to 168 B)" in drawn(TreeReporter(trace_of(pairs, (4,))), 1000)
+
+
+@pytest.mark.parametrize("dims", [(4, 4), (8, 8)])
+def test_neighbours_on_sides_that_are_powers_of_two(dims: tuple[int, ...]) -> None:
+    """There a distance may be written as an exclusive or, which is another number on each rank."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        peers = [rank.neighbour(step, False) for step in ((0, -1), (1, 0))]
+        return [
+            call("Send", site, count=8, dest=PROC_NULL if peer is None else peer, comm="world")
+            for site, peer in enumerate(peers)
+        ]
+
+    last = dims[0] - 1
+    assert dests(trace_of(body, dims)) == [
+        "{y=0: PROC_NULL; y>0: west}",
+        f"{{x<{last}: south; x={last}: PROC_NULL}}",
+    ]
+
+
+@given(st.data())
+def test_conditions_name_exactly_their_ranks(data: st.DataObject) -> None:
+    """What is printed of a set of ranks is evaluated for each rank of the grid."""
+    dims = data.draw(st.sampled_from([(4, 6), (8, 8), (3, 4, 5)]))
+    trace = sends((0,) * (len(dims) - 1) + (1,), (1,) + (0,) * (len(dims) - 1), dims=dims)
+    names = GridNeighbours(trace)
+    assert names.grid is not None
+    dims = names.grid.dims
+    ends = [sorted(data.draw(st.tuples(*[st.integers(0, side - 1)] * 2))) for side in dims]
+    places = dict(enumerate(product(*map(range, dims))))
+    chosen = [
+        rank
+        for rank, place in places.items()
+        if all(low <= x <= high for x, (low, high) in zip(place, ends, strict=True))
+    ]
+    if data.draw(st.booleans()):  # not between two places
+        chosen = sorted({*chosen, data.draw(st.integers(0, len(places) - 1))})
+    (text,) = names.name_ranks([RankList(chosen)])
+    if not set("xyz") & set(text):
+        assert text == ranks_text(RankList(chosen))
+        return
+    conditions = [condition.replace("=", "==") for condition in text.split()]
+    selected = [
+        rank
+        for rank, place in places.items()
+        if all(eval(condition, dict(zip("xyz", place, strict=False))) for condition in conditions)
+    ]
+    assert selected == chosen
+
+
+def test_groups_are_all_written_in_one_way() -> None:
+    names = GridNeighbours(sends((0, 1), (1, 0), dims=(4, 4)))
+    assert names.name_ranks([RankList(range(4)), RankList(range(4, 16))]) == ["x=0", "x>0"]
+    assert names.name_ranks([RankList(range(4)), RankList([4, 9])]) == ["0-3", "4, 9"]
 
 
 def test_lines_wrap_between_words() -> None:

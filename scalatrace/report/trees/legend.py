@@ -12,4 +12,5 @@ notation:
   tag=[3 2 1 …]          values of successive executions; … stands for more of them (--full shows all)
   [5 ..*(1 2)]           5, and then 1, 2 again and again; 3*(1 by 2) is 1 3 5
   {0-14:2: 1; 1-15:2: 2} the value of each group of ranks; 0-14:2 is every second rank from 0 to 14
+  {x=0: 1; x>0: 2}       the same, by the places of the ranks on their grid
   ~[32 32]               a mean: the values were recorded as a histogram"""

@@ -17,11 +17,10 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.errors import ScalatraceError
 from scalatrace.report.page.grid import find_grid
-from scalatrace.report.style import ranks as ranks_text
-from scalatrace.report.values import listed
+from scalatrace.report.values import groups_of, listed, rank_texts
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget, sampled
-from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
@@ -47,7 +46,10 @@ MAX_EVENTS = 1 << 13
 MAX_COMPARED_RANKS = 1 << 12
 """Ranks of a set whose peers are compared."""
 
-MAX_CHECKED_MEMBERS = 1 << 12
+MAX_DISTANCES = 64
+"""Different encoded peers of ranks with one each, up to which these are named."""
+
+MAX_CHECKED_MEMBERS = 1 << 20
 """Members of a communicator that are compared with those of MPI_COMM_WORLD."""
 
 
@@ -64,6 +66,7 @@ class GridNeighbours:
         self.grid, self.source = _grid_of(trace)
         self._word = cache(self._find_word)
         self._is_world = cache(self._compare_with_world)
+        self._conditions_of = cache(self._conditions)
 
     def text(self, event: Event, peer: Peer, taking_part: RankList) -> str | None:
         """Return a peer as name of a neighbour; None where it is none, or its ranks have peers of their own.
@@ -78,18 +81,36 @@ class GridNeighbours:
         value = peer.value
         if isinstance(value, Vec):
             return self._vec_text(value, peer.encoding, taking_part)
-        if not isinstance(value, Groups):
+        if isinstance(value, Summary) or (groups := groups_of(value, MAX_DISTANCES)) is None:
             return None
         by_text: dict[str, list[RankList]] = {}
-        for ranks, vec in value.groups:
+        for ranks, vec in groups:
             if (text := self._vec_text(vec, peer.encoding, ranks)) is None:
                 return None
             by_text.setdefault(text, []).append(ranks)
         if len(by_text) == 1 and union_of(by_text[text := next(iter(by_text))]) == taking_part:
             return text
-        return (
-            "{" + "; ".join(f"{ranks_text(union_of(sets))}: {text}" for text, sets in by_text.items()) + "}"
-        )
+        names = self.name_ranks([union_of(sets) for sets in by_text.values()])
+        return f"{{{'; '.join(f'{name}: {text}' for name, text in zip(names, by_text, strict=True))}}}"
+
+    def name_ranks(self, sets: Sequence[RankList]) -> list[str]:
+        """Return sets of ranks: conditions on the coordinates where these are not longer, else the ranks."""
+        texts = rank_texts(sets)
+        conditions = [self._conditions_of(ranks) for ranks in sets]
+        is_shorter = sum(map(len, conditions)) <= sum(map(len, texts)) or any("<" in text for text in texts)
+        return conditions if all(conditions) and is_shorter else texts
+
+    def _conditions(self, ranks: RankList) -> str:
+        """Return the conditions that select ranks between two places of the grid; "" if no conditions do."""
+        if self.grid is None:
+            return ""
+        order: Literal["C", "F"] = "F" if self.grid.column_major else "C"
+        places = np.unravel_index(ranks_in(ranks), self.grid.dims, order)
+        ends = [(int(place.min()), int(place.max())) for place in places]
+        if prod(high - low + 1 for low, high in ends) != len(ranks):
+            return ""
+        sides = zip(self.grid.coords, ends, self.grid.dims, strict=True)
+        return " ".join(text for name, (low, high), side in sides if (text := _within(name, low, high, side)))
 
     def legend(self) -> str:
         """Return what the names mean, for the legend; "" without a grid."""
@@ -165,6 +186,16 @@ class GridNeighbours:
         assert self.grid is not None
         named = zip(self.grid.coords, step, strict=True)
         return f"({', '.join(f'{name}{way:+d}' if way else name for name, way in named)})"
+
+
+def _within(name: str, low: int, high: int, side: int) -> str:
+    """Return the condition on a coordinate between two ends; "" if these are those of the grid."""
+    if low == high:
+        return f"{name}={low}" if side > 1 else ""
+    below, above = f"{low - 1}<" * (low > 0), f"<{high + 1}" * (high < side - 1)
+    if below and above:
+        return f"{below}{name}{above}"
+    return f"{name}>{low - 1}" if below else f"{name}{above}" if above else ""
 
 
 _UNIT_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))

@@ -101,6 +101,7 @@ class TreeReporter:
         self.choice = NodeChoice(trace, selection or NodeSelection())
         self.participants = participants(trace)
         self.neighbours = GridNeighbours(trace) if by_grid else None
+        self._name_ranks = values.rank_texts if self.neighbours is None else self.neighbours.name_ranks
 
     def render(self, console: Console) -> None:
         """Print the tree."""
@@ -171,19 +172,20 @@ class TreeReporter:
             self._put_ranks(text, taking_part, around)
             self._put_cost(text, node)
             return text
-        self._put_repeat(text, values.repeat_of(node.repeat, taking_part) or "1")
+        self._put_repeat(text, values.repeat_of(node.repeat, taking_part, self._name_ranks) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, node)
         return text
 
     def _event(self, event: Event, taking_part: RankList, around: RankList, text: TreeLine) -> TreeLine:
-        if shown := values.repeat_of(event.repeat, taking_part):
+        if shown := values.repeat_of(event.repeat, taking_part, self._name_ranks):
             self._put_repeat(text, shown)
         op = self.trace.ops[event.op].name
         text.append(clean(op), style=op_style(op))
         sizes = values.message_sizes(self.trace, event)
-        for name, value in values.params(self.trace, event, self._peer_name(event, taking_part)):
+        peer_name = self._peer_name(event, taking_part)
+        for name, value in values.params(self.trace, event, peer_name, self._name_ranks):
             text.append(f"  {name}=", style=DIM).append(self._cut(value))
             if name in sizes:
                 text.append(f" ({size_text(*sizes[name])})", style=DIM)
@@ -202,7 +204,7 @@ class TreeReporter:
     def _put_ranks(self, text: TreeLine, taking_part: RankList, around: RankList) -> None:
         """Append the participants where they differ from those of the node around."""
         if taking_part != around:
-            text.append(f"  ranks {self._cut(ranks(taking_part))}", style="yellow")
+            text.append(f"  ranks {self._cut(self._name_ranks([taking_part])[0])}", style="yellow")
 
     def _put_site(self, text: TreeLine, event: Event) -> None:
         stack = self.trace.stack(event.signature)
