@@ -191,7 +191,7 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         """The call of an event that has run `scope.entry_count` times before."""
         op = self.trace.ops[node.op]
         site = tuple(map(Foreign, self.trace.stack(node.signature)))
-        call_arguments = []
+        call_arguments, runs = [], self.runs[id(node)]
         for (name, kind), param in zip(op.params, node.params, strict=True):
             if name == MEMORY:  # benchmarks use memory of the host
                 continue
@@ -200,9 +200,7 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
                 raise GenerateError(
                     f"{op.name}{where(site)}: the values of {name} were not kept when the trace was recorded"
                 )
-            e = self.elastic(
-                value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, self.runs[id(node)])
-            )
+            e = self.elastic(value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, runs), limit=runs)
             call_arguments.append((name, kind, param, e))
         family = number(next((e for _, kind, _, e in call_arguments if kind is Kind.COMM), WORLD))
         arguments = tuple(
@@ -255,8 +253,10 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
             body += under(among(schedule.ranks, scope.ranks, self.trace.nprocs), stmts)
         return body if schedules else None
 
-    def elastic(self, value: Elastic, ranks: RankList, of: Callable[[Vec], Value]) -> Value:
-        return of_elastic(value, ranks, self.trace.nprocs, of)
+    def elastic(
+        self, value: Elastic, ranks: RankList, of: Callable[[Vec], Value], limit: int | None = None
+    ) -> Value:
+        return of_elastic(value, ranks, self.trace.nprocs, of, limit)
 
 
 def _may_be_nothing(repeat: Elastic) -> bool:

@@ -72,6 +72,15 @@ class CallNames:
         return identifier("_".join((call.op, *places)))
 
 
+def function_of_calls(body: Sequence[Stmt]) -> str:
+    """Return the function of the application that makes all calls of some statements; "": several do."""
+    functions = {split_frame(call.site[0].raw).function if call.site else "" for call in calls(tuple(body))}
+    if len(functions) != 1:
+        return ""
+    name = functions.pop().partition("(")[0].rpartition("::")[2]
+    return name[:MAX_NAME_LENGTH] if re.fullmatch(r"[A-Za-z]\w*", name, re.ASCII) else ""
+
+
 def call_after(body: Sequence[Stmt], index: int) -> MpiCall | None:
     """The call that follows a statement of a block."""
     return next((stmt for stmt in _following(body, index) if isinstance(stmt, MpiCall)), None)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import count
 from typing import Self, TypeVar
 
 from scalatrace.codegen.emit.arguments import (
@@ -17,7 +18,7 @@ from scalatrace.codegen.emit.arguments import (
     possible,
 )
 from scalatrace.codegen.emit.array_runs import ArrayRun, array_runs
-from scalatrace.codegen.emit.call_names import CallNames, call_after, mean_us
+from scalatrace.codegen.emit.call_names import CallNames, call_after, function_of_calls, mean_us
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import law_text, options_of, rename_parameters, words_of
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -175,6 +176,7 @@ class ProgramText(ABC):
         self.following: MpiCall | None = None
         self.lines = Lines()
         self.functions: dict[str, str] = {}
+        self.part_names: dict[str, str] = {}
         self.computes = any(isinstance(stmt, ComputeStatement) for stmt in statements(program.body))
         self.threads = program.threads
 
@@ -275,11 +277,12 @@ class ProgramText(ABC):
     def part(self, part: ProgramPart) -> None:
         """Write a function, unless it was called before, and call it here."""
         if part.name not in self.functions:
+            self.part_names[part.name] = self.part_name(part)
             outer, self.lines = self.lines, Lines()
             self.lines.deeper()
             self.body(part.body)
             text, self.lines = str(self.lines), outer
-            self.functions[part.name] = self.function_text(part, text)
+            self.functions[part.name] = self.function_text(part, self.part_names[part.name], text)
         arguments = [variable.name for variable in part.parameters]
         if part.times:
             first = part.times[0].argument
@@ -287,7 +290,15 @@ class ProgramText(ABC):
                 arguments.append(self.times_from(first))
             else:
                 arguments.append(self.list_of_times(", ".join(map(self.time, part.times))))
-        self.lines.add(f"{part.name}({', '.join(arguments)}){self.emitter.end}")
+        self.lines.add(f"{self.part_names[part.name]}({', '.join(arguments)}){self.emitter.end}")
+
+    def part_name(self, part: ProgramPart) -> str:
+        """Return a name with a number, which no header has: ExchangeHalo_1, or that of the part."""
+        function = function_of_calls(part.body)
+        if not function:
+            return part.name
+        taken = set(self.part_names.values())
+        return next(name for n in count(1) if (name := f"{function}_{n}") not in taken)
 
     @abstractmethod
     def list_of_times(self, times: str) -> str:
@@ -298,7 +309,7 @@ class ProgramText(ABC):
         """Return the own times from a number on as an argument."""
 
     @abstractmethod
-    def function_text(self, part: ProgramPart, body: str) -> str:
+    def function_text(self, part: ProgramPart, name: str, body: str) -> str:
         """The definition of a function."""
 
     @abstractmethod

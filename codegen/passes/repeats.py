@@ -35,6 +35,9 @@ __all__ = ["with_repeats"]
 MIN_STATEMENTS = 8
 """Statements of a sequence that is worth a function."""
 
+SHOWN_FRAMES = 1
+"""Frames of a call site that a program shows: its callers differ between equal sequences."""
+
 MAX_SEARCHES = 8
 
 MAX_SCANNED_STARTS = 1 << 25
@@ -192,8 +195,9 @@ class _Repeats:
             case Branch(_, then, otherwise):
                 branches = self.block(then, scope), self.block(otherwise, scope)
                 return self.numbered(replace(stmt, then=(), otherwise=()), *branches)
-            case MpiCall() if stmt.mark is not None and stmt.mark not in self.marks:
-                return self.numbered(replace(stmt, mark=None))
+            case MpiCall():
+                mark = stmt.mark if stmt.mark in self.marks else None
+                return self.numbered(replace(stmt, mark=mark, site=stmt.site[:SHOWN_FRAMES]))
         return self.numbered(stmt)
 
     def numbered(self, stmt: Stmt, *blocks: _RepeatedBlock) -> _Node:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from math import lcm
 from typing import Any
 
 from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.segments import MAX_ALTERNATIVES, one_of
-from scalatrace.codegen.program.values import of_vec
+from scalatrace.codegen.program.values import of_vec, unrotate
 from scalatrace.formula import (
     Const,
     Expr,
@@ -35,12 +36,22 @@ __all__ = ["of_elastic"]
 MAX_RANK_ALTERNATIVES = 4
 """Alternatives that conditions on the rank select; more become a table."""
 
+MAX_LIST, MAX_ENTRIES = 64, 1024
+"""Values of a list, and entries of a table with such a list for each rank."""
+
 RankGroup = tuple[RankList, Value]
 RankTerms = tuple[RankList, tuple[int | Special, ...]]
 
 
-def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Value]) -> Value:
-    """What each rank of the universe has (the value names them all); `of` makes one vector's expression."""
+def of_elastic(
+    value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Value], limit: int | None = None
+) -> Value:
+    """What each rank of the universe has (the value names them all).
+
+    Args:
+        of: makes one vector's expression.
+        limit: values of each vector that are used; None: not known.
+    """
     if isinstance(value, Vec):
         return of(value)
     if isinstance(value, Columns):
@@ -49,10 +60,53 @@ def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Ve
         groups = [(RankList(ranks), of(Vec(v))) for v, ranks in _inverse(values).items()]
     else:
         assert isinstance(value, Groups)  # formulas were written out
-        groups = [
-            (ranks & universe, of(vec)) for ranks, vec in value.groups if not universe.isdisjoint(ranks)
-        ]
+        vecs = [(ranks & universe, vec) for ranks, vec in value.groups if not universe.isdisjoint(ranks)]
+        if (table := _table_of_lists(vecs, nprocs, of, limit)) is not None:
+            return table
+        groups = [(ranks, of(vec)) for ranks, vec in vecs]
     return _by_rank(_unite_groups(groups), universe, nprocs)
+
+
+def _table_of_lists(
+    groups: Sequence[tuple[RankList, Vec]], nprocs: int, of: Callable[[Vec], Value], limit: int | None
+) -> Value | None:
+    """Return an entry of a table with a row for each rank; None: few ranks differ, or lists are long.
+
+    A person writes the neighbours of each rank down, too, where conditions would tell many ranks apart.
+    """
+    if len(groups) <= MAX_RANK_ALTERNATIVES:
+        return None
+    lists, is_cyclic = [(ranks, _cycle_of(vec)) for ranks, vec in groups], True
+    if not all(values for _, values in lists) and limit is not None and limit <= MAX_LIST:
+        lists, is_cyclic = [(ranks, _padded(vec, limit)) for ranks, vec in groups], False
+    width = lcm(*(len(values) for _, values in lists))
+    nranks = max(ranks.runs[-1][1] for ranks, _ in groups)
+    if not 1 < width <= MAX_LIST or width * nranks > MAX_ENTRIES:
+        return None
+    row_of = {rank: values * (width // len(values)) for ranks, values in lists for rank in ranks}
+    rows = [row_of.get(rank, (0,) * width) for rank in range(nranks)]
+    place = number(of(Vec(((0, 0, (width, 1, 0)) if is_cyclic else (0, 1, 0),))))
+    return looked_up([n for row in rows for n in row], add(mul(rank_variable(nprocs), Const(width)), place))
+
+
+def _padded(vec: Vec, n: int) -> tuple[int, ...]:
+    """Return the first n values; a rank with fewer executions has fewer."""
+    values = vec.first(n if vec.length is None else min(n, vec.length))
+    return (*values, *[0] * (n - len(values)))
+
+
+def _cycle_of(vec: Vec) -> tuple[int, ...]:
+    """Return the values that a vector repeats, as far as it has any; (): they are many, or no cycle."""
+    if vec.constant is not None:
+        return (vec.constant,)
+    assert not isinstance(vec.terms, int)  # it would be constant
+    terms = unrotate(vec.terms) if vec.terms else ()
+    last = terms[-1] if terms else 0
+    if not isinstance(last, int) and last[0] == 0:  # without end
+        if len(terms) > 1 or last[1] != 0:
+            return ()
+        vec = Vec(tuple(last[2:]))
+    return vec.first(vec.length) if vec.length is not None and vec.length <= MAX_LIST else ()
 
 
 def _inverse(values: dict[int, int]) -> dict[int, list[int]]:

@@ -11,11 +11,13 @@ from scalatrace.formula import (
     Binary,
     Const,
     Expr,
+    Item,
     Lookup,
     Special,
     Value,
     add,
     bounds,
+    entry,
     map_leaves,
     mentions,
     mod,
@@ -49,8 +51,8 @@ class ProgramPeers:
         return map_leaves(stored, decoded)
 
     def absolute(self, stored: Value, encoding: Encoding, family: Expr) -> Value | None:
-        """A table with special values and a row for each rank, decoded here; None for anything else."""
-        if not (isinstance(stored, Lookup) and isinstance(family, Const)):
+        """A table with a row for each rank, decoded here; None for anything else."""
+        if not (isinstance(stored, Item | Lookup) and isinstance(family, Const)):
             return None
         rank = rank_variable(self.trace.nprocs)
         for width in (n for n in range(1, len(stored.table) + 1) if len(stored.table) % n == 0):
@@ -58,7 +60,7 @@ class ProgramPeers:
             limits = bounds(offset)
             if limits is None or limits[0] < 0 or limits[1] >= width or mentions(offset, rank):
                 continue
-            return Lookup(tuple(self.decode(stored.table, width, encoding, family.value)), stored.index)
+            return entry(list(self.decode(stored.table, width, encoding, family.value)), stored.index)
         return None
 
     def decode(
@@ -72,8 +74,8 @@ class ProgramPeers:
                 yield from table[rank * width : (rank + 1) * width]
                 continue
             size = max(len(comm.peers), 1)
-            for entry in table[rank * width : (rank + 1) * width]:
-                yield entry if isinstance(entry, Special) else encoding.decode(entry, comm.rank, size)
+            for value in table[rank * width : (rank + 1) * width]:
+                yield value if isinstance(value, Special) else encoding.decode(value, comm.rank, size)
 
     def own(self, family: Expr) -> Expr:
         """This process's rank in the communicator."""

@@ -40,7 +40,7 @@ from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.specials import separate_specials
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
-__all__ = ["of_vec", "prefix_of_vec"]
+__all__ = ["of_vec", "prefix_of_vec", "unrotate"]
 
 MAX_CYCLE_VALUES = 1 << 12
 """Cycles up to this length are looked at value by value."""
@@ -70,7 +70,7 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
 @lru_cache(MAX_CACHED_VALUES)
 def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
     separated: Terms = separate_specials(Vec(terms), limit).terms  # type: ignore[assignment]
-    return _at(_unrotate(separated), index, limit)
+    return _at(unrotate(separated), index, limit)
 
 
 def _limit(index: Expr, limit: int | None) -> int | None:
@@ -93,7 +93,7 @@ def _length(terms: Terms) -> int | None:
     return total
 
 
-def _unrotate(terms: Terms) -> Terms:
+def unrotate(terms: Terms) -> Terms:
     """The endless cycle alone, when what stands before it is the end of the same cycle."""
     last = terms[-1]
     if len(terms) < 2 or isinstance(last, int) or last[0] != 0 or last[1] != 0:
@@ -205,7 +205,7 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
     if vec.constant is not None:
         return mul(n, Const(vec.constant))
     terms: Terms = vec.terms  # type: ignore[assignment]
-    return _prefix(_unrotate(terms), n, _limit(n, None))
+    return _prefix(unrotate(terms), n, _limit(n, None))
 
 
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:

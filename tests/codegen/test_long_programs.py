@@ -178,6 +178,23 @@ def test_repeats_with_other_times_are_written_once() -> None:
     assert with_repeats(build(long(3)), drawn=False).body == build(long(3)).body
 
 
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_functions_have_the_name_of_the_function_that_calls(language: str) -> None:
+    """Equal sequences from other callers are one; a name that is none in the language is not taken."""
+    b = Builder(2)
+    nodes = []
+    for step in range(40):
+        for function in ("halo::exchange(int)", "<module>"):
+            for line in range(1, 10):
+                at = (f"a.cc:{line}:{function}", f"main.cc:{step}:main")
+                nodes.append(b.event("Bcast", at=at, count=line, datatype=DOUBLE, root=0, comm=Comm()))
+            nodes.append(b.event("Bcast", count=100 + step, datatype=DOUBLE, root=0, comm=Comm()))
+    text = generate(b.of(*nodes), language).text
+    assert text.count("exchange_1(") == 41
+    assert "sequence" in text
+    assert "module_" not in text
+
+
 def test_an_index_in_an_index_is_written_once() -> None:
     trace = nested(7)
     program = build(trace)

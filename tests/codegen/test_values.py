@@ -86,10 +86,20 @@ def test_a_cycle_that_begins_in_its_middle_is_turned() -> None:
 lists = st.lists(values, min_size=1, max_size=12)
 
 
-@given(st.lists(lists, min_size=1, max_size=9), st.lists(st.integers(0, 8), min_size=1, max_size=12))
-@example(numbers=[[3, 5], [6, 2], [4] * 10], owners=[0, 1, 2])
-@example(numbers=[[3, 5], [6, 2], [4, 1, 1], [5, 6, 7, 9, 0], [7, 1], [4] * 9], owners=[0, 1, 2, 3, 4, 5])
-def test_each_rank_reads_its_own_values(numbers: list[list[int]], owners: list[int]) -> None:
+@given(
+    st.lists(lists, min_size=1, max_size=9),
+    st.lists(st.integers(0, 8), min_size=1, max_size=12),
+    st.booleans(),
+)
+@example(numbers=[[3, 5], [6, 2], [4] * 10], owners=[0, 1, 2], is_limited=False)
+@example(
+    numbers=[[3, 5], [6, 2], [4, 1, 1], [5, 6, 7, 9, 0], [7, 1], [4] * 9],
+    owners=[0, 1, 2, 3, 4, 5],
+    is_limited=True,
+)
+def test_each_rank_reads_its_own_values(
+    numbers: list[list[int]], owners: list[int], is_limited: bool
+) -> None:
     """Also where loops of other ranks are longer: the evaluation refuses an index outside a table."""
     lists_of_ranks = [numbers[owner % len(numbers)] for owner in owners]
     everyone, longest = RankList.all(len(owners)), max(map(len, lists_of_ranks))
@@ -98,9 +108,34 @@ def test_each_rank_reads_its_own_values(numbers: list[list[int]], owners: list[i
         ranks_of.setdefault(tuple(own), []).append(rank)
     groups = [(RankList(ranks), vec_of(own)) for own, ranks in ranks_of.items()]
     n = Var("n", longest)
-    e = of_elastic(Groups(groups), everyone, len(owners), lambda vec: of_vec(vec, n, longest))
+    limit = longest if is_limited else None
+    e = of_elastic(Groups(groups), everyone, len(owners), lambda vec: of_vec(vec, n, longest), limit)
     for rank, own in enumerate(lists_of_ranks):
         assert [value(e, at(rank=rank, n=i)) for i in range(len(own))] == own
+
+
+@given(st.lists(st.lists(values, min_size=1, max_size=4), min_size=5, max_size=9), st.data())
+def test_each_rank_reads_its_own_cycle(cycles: list[list[int]], data: st.DataObject) -> None:
+    """Also where the first turn begins in the middle of the cycle, and behind other loops."""
+    everyone = RankList.all(len(cycles))
+    begins = [data.draw(st.integers(0, len(cycle) - 1)) for cycle in cycles]
+    vecs = [Vec((*cycle[begin:], (0, 0, *cycle))) for cycle, begin in zip(cycles, begins, strict=True)]
+    groups = Groups([(RankList([rank]), vec) for rank, vec in enumerate(vecs)])
+    i, j = Var("i", 5), Var("j", 4)
+    index = add(mul(i, Const(4)), j)
+    e = of_elastic(groups, everyone, len(cycles), lambda vec: of_vec(vec, index, 20), 20)
+    for rank in everyone:
+        assert [value(e, at(rank=rank, i=n // 4, j=n % 4)) for n in range(20)] == list(vecs[rank].first(20))
+
+
+def test_lists_of_many_ranks_are_a_table() -> None:
+    """Neighbours of eight ranks, as in a halo exchange on 2 x 2 x 2 of them."""
+    j = Var("j", 7)
+    vecs = [Vec(tuple(n for n in range(8) if n != rank)) for rank in range(8)]
+    groups = Groups([(RankList([rank]), vec) for rank, vec in enumerate(vecs)])
+    e = of_elastic(groups, RankList.all(8), 8, lambda vec: of_vec(vec, j, 7), 7)
+    assert isinstance(e, Item)
+    assert e.table == tuple(n for vec in vecs for n in vec.first(7))
 
 
 def irregular(random: Random, npieces: int) -> Vec:

@@ -292,12 +292,12 @@ class _CText(CThreads):
         finally:
             self.wide = False
 
-    def function_text(self, part: ProgramPart, body: str) -> str:
+    def function_text(self, part: ProgramPart, name: str, body: str) -> str:
         """`static void part1(int i1) {`"""
         parameters = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
         if part.times:
             parameters.append(f"const double {TIMES}[]")
-        return f"static void {part.name}({', '.join(parameters) or 'void'})\n{{\n{body}}}"
+        return f"static void {name}({', '.join(parameters) or 'void'})\n{{\n{body}}}"
 
     def list_of_times(self, times: str) -> str:
         return f"(const double[]){{{times}}}"

@@ -374,13 +374,13 @@ class _PythonText(PythonThreads):
         if call.mark in self.marks:
             self.lines.add(f"previous_call = {self.calls.marks[call.mark]}")
 
-    def function_text(self, part: ProgramPart, body: str) -> str:
+    def function_text(self, part: ProgramPart, name: str, body: str) -> str:
         """`def part1(i1):`"""
         parameters = [variable.name for variable in part.parameters]
         if part.times:
             parameters.append(TIMES)
         shared = "    global previous_call\n" if self.marks else ""
-        return f"def {part.name}({', '.join(parameters)}):\n{shared}{body}"
+        return f"def {name}({', '.join(parameters)}):\n{shared}{body}"
 
     def list_of_times(self, times: str) -> str:
         return f"[{times}]"
