@@ -28,11 +28,26 @@ __version__: str
 """Version of the installed package, as pyproject.toml has it; "unknown" if none is installed."""
 
 
-def load(path: str | PathLike[str]) -> Trace:
-    """Read a trace file. Raises FormatError, a ScalatraceError, when it is not one."""
+NAMES_S = 10.0
+"""Seconds for the names of native call sites, as of commands."""
+
+
+def load(path: str | PathLike[str], names: bool = False) -> Trace:
+    """Read a trace file. Raises FormatError, a ScalatraceError, when it is not one.
+
+    Args:
+        names: look up source lines and functions of native call sites, in the programs and libraries of the
+            run where they are at hand and unchanged, as commands do.
+    """
     from scalatrace.trace.io.reader import load
 
-    return load(path)
+    trace = load(path)
+    if not names:
+        return trace
+    from scalatrace.symbols.find import Finder
+    from scalatrace.symbols.resolve import resolve
+
+    return resolve(trace, Finder.of(trace.meta), limit_s=NAMES_S)[0]
 
 
 def save(trace: Trace | SymbolicTrace, path: str | PathLike[str], compress: bool = True) -> int:

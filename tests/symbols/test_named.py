@@ -88,6 +88,7 @@ def test_displays_have_names(program: Path, tmp_path: Path, capsys: pytest.Captu
     assert "app+0x" in shown(capsys, "show", given, "--names", "0")
     assert "app+0x" in shown(capsys, "show", given, "--text")
     assert not any("app.c" in frame for frame in scalatrace.load(given).frames)
+    assert any("app.c:1:exchange" in frame for frame in scalatrace.load(given, names=True).frames)
 
 
 def test_extrapolation_has_names(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
