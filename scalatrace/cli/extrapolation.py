@@ -249,7 +249,7 @@ def extrapolate(
         options.accept_unconfirmed,
     )
     facts = {"evidence": result.evidence, "check": result.check, "formulas": count_formulas(result.model)}
-    return {**facts, **_facts(result, target, names)}
+    return {**facts, **_facts(result, target, names, traces)}
 
 
 def instantiate(
@@ -266,7 +266,9 @@ def instantiate(
     return _facts(result, target, names)
 
 
-def _facts(result: Extrapolation, target: ExtrapolationTarget, names: SiteNames) -> dict[str, Any]:
+def _facts(
+    result: Extrapolation, target: ExtrapolationTarget, names: SiteNames, inputs: Sequence[Trace] = ()
+) -> dict[str, Any]:
     """Write the trace; return what is known of it."""
     from scalatrace.extrap.instantiate.unvaried import unshown_parameters
 
@@ -274,7 +276,7 @@ def _facts(result: Extrapolation, target: ExtrapolationTarget, names: SiteNames)
         "matching": result.matching,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
-        **_save_trace(result, target, names),
+        **_save_trace(result, target, names, inputs),
         "untried": unshown_parameters(result.model, target.sizes.params),
         **_timing_facts(result.model, target),
     }
@@ -345,7 +347,7 @@ def _extrapolate_lossy(
     )
     return {
         "evidence": result.evidence,
-        **_save_trace(result, target, names),
+        **_save_trace(result, target, names, traces),
         "losses": [loss.plain() for loss in result.losses],
         "alone": result.alone,
         "checked": result.checked,
@@ -360,9 +362,12 @@ def _snippets(lossy: LossyOptions) -> Snippets | None:
 
 
 def _save_trace(
-    result: Extrapolation | LossyExtrapolation, target: ExtrapolationTarget, names: SiteNames
+    result: Extrapolation | LossyExtrapolation,
+    target: ExtrapolationTarget,
+    names: SiteNames,
+    inputs: Sequence[Trace] = (),
 ) -> dict[str, Any]:
-    """Write a trace and return its sizes."""
+    """Write a trace and return its sizes; inputs: those of its model, if they are at hand."""
 
     stage("writing")
     nbytes = scalatrace.save(result.trace, target.output)
@@ -374,7 +379,10 @@ def _save_trace(
         warnings = getattr(result, "warnings", None)  # lossy results have none
         trace, model = names.trace(result.trace), names.trace(result.model)
         warnings, noise = names.facts(warnings), target.run_noise
-        page_bytes = write_model_page(trace, target.output, model, target.report, warnings, noise)
+        named_inputs = [names.trace(one) for one in inputs]
+        page_bytes = write_model_page(
+            trace, target.output, model, target.report, warnings, noise, named_inputs
+        )
         page = {"report": target.report, "report_bytes": page_bytes}
     return {
         **page,

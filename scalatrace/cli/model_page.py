@@ -23,6 +23,7 @@ from scalatrace.report.costs.rows import JOIN, distinct_sites, site_of
 from scalatrace.report.page.extrapolated import MAX_TEXT, Fit, ModelFacts
 from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import page
+from scalatrace.report.scaling.comparison import Scaling, scaling_of_traces
 from scalatrace.report.scaling.extrapolated_growth import AtSize, GrowthModel, SiteAtSizes
 from scalatrace.stats.interval_width import LEVEL
 from scalatrace.trace.model.callsite import short_frame
@@ -46,17 +47,29 @@ def write_model_page(
     output: str,
     warnings: Sequence[str] | None,
     run_noise: float,
+    inputs: Sequence[Trace] = (),
 ) -> int:
     """Write the page of an extrapolated trace that was saved as `path`; return its size in bytes.
 
     Args:
         warnings: of the result; None: those that follow from the model.
         run_noise: how much whole runs differ, as a part of the time.
+        inputs: the traces that the model was made of; (): not at hand.
     """
-    facts = _facts(model, trace, run_noise, warnings)
+    facts = replace(_facts(model, trace, run_noise, warnings), runs=_runs(inputs))
     options = with_ideal_run(PageOptions(model=facts), trace)
     aggregates = gather(trace, path, os.path.getsize(path), options)
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
+
+
+def _runs(inputs: Sequence[Trace]) -> Scaling | None:
+    """Compare the inputs as runs; None: there are none, they have no times, or sizes that are equal."""
+    if len(inputs) < 2:
+        return None
+    try:
+        return scaling_of_traces([(f"{trace.nprocs} ranks", trace) for trace in inputs])
+    except ScalatraceError:
+        return None
 
 
 def with_model(options: PageOptions, model: SymbolicTrace, trace: Trace) -> PageOptions:

@@ -126,7 +126,8 @@ def _report_scaling(args: argparse.Namespace) -> int:
     """Make the page of runs on several numbers of ranks."""
     from dataclasses import asdict
 
-    from scalatrace.report.page.scaling import scaling_of_traces, scaling_page
+    from scalatrace.report.page.scaling import scaling_page
+    from scalatrace.report.scaling.comparison import scaling_of_traces
 
     paths = [args.trace, *args.others]
     if len(paths) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["HOSTS", "OVERSUBSCRIBED", "is_oversubscribed", "oversubscription_note"]
+__all__ = ["HOSTS", "OVERSUBSCRIBED", "is_oversubscribed", "knows_cores", "oversubscription_note"]
 
 HOSTS = RANKS_PER_HOST, CORES_PER_HOST, _ = "ranks-per-host", "cores-per-host", "hosts"
 """Entries of a trace's header that describe the machine of the run."""
@@ -15,8 +15,12 @@ OVERSUBSCRIBED = "oversubscribed"
 
 def is_oversubscribed(meta: Mapping[str, str]) -> bool:
     """Return whether a host had more ranks than cores, by the header of a trace; False: it is not known."""
-    ranks, cores = (meta.get(name, "") for name in (RANKS_PER_HOST, CORES_PER_HOST))
-    return ranks.isdecimal() and cores.isdecimal() and int(ranks) > int(cores)
+    return knows_cores(meta) and int(meta[RANKS_PER_HOST]) > int(meta[CORES_PER_HOST])
+
+
+def knows_cores(meta: Mapping[str, str]) -> bool:
+    """Return whether the header of a trace has the ranks and cores of the hosts."""
+    return all(meta.get(name, "").isdecimal() for name in (RANKS_PER_HOST, CORES_PER_HOST))
 
 
 def oversubscription_note(meta: Mapping[str, str]) -> str:

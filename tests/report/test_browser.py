@@ -24,8 +24,9 @@ from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import PagePrediction
-from scalatrace.report.page.scaling import scaling_of, scaling_page
+from scalatrace.report.page.scaling import scaling_page
 from scalatrace.report.page.timeline.rows import TimelineWindow
+from scalatrace.report.scaling.comparison import scaling_of
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import PredStats, Sequence, node_numbers

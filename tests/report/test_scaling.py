@@ -11,7 +11,8 @@ import pytest
 from scalatrace import Trace, save
 from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
-from scalatrace.report.page.scaling import scaling_of, scaling_page
+from scalatrace.report.page.scaling import scaling_page
+from scalatrace.report.scaling.comparison import scaling_of
 from scalatrace.report.scaling.rank_totals import PredictedAmount, RankTotal, describe_prediction
 from scalatrace.report.scaling.recorded_growth import IN_MPI
 from scalatrace.report.scaling.runs import ScalingRun, efficiency_rows, kind_of_scaling, scaling_run
@@ -236,6 +237,13 @@ def amount(nranks: int, known: float | None) -> PredictedAmount:
     if known is None:
         return PredictedAmount(nranks, 5.0, 0.0, None, "not known", "not known")
     return PredictedAmount(nranks, known, known, known, f"{known:g}", "")
+
+
+def test_runs_whose_cores_are_not_known_are_said() -> None:
+    runs = [replace(run, cores_known=run.nranks == 4) for run in STRONG]
+    (note,) = scaling_of(runs, [{}] * 3).notes
+    assert note.startswith("the number of cores was not recorded (8, 16 ranks)")
+    assert scaling_of(STRONG, [{}] * 3).notes == ()
 
 
 def test_two_runs_have_no_law() -> None:

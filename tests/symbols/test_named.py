@@ -98,6 +98,7 @@ def test_extrapolation_has_names(program: Path, tmp_path: Path, capsys: pytest.C
         scalatrace.save(traced(program, modules, nprocs, 7 * nprocs), paths[-1])
     made, formulas, page = (str(tmp_path / name) for name in ("x.st", "x.stx", "x.html"))
     shown(capsys, "extrapolate", *paths, "-P", "16", "-o", made, "--report", page)
+    assert "The recorded runs" in Path(page).read_text("utf-8")
     assert "app.c:1:exchange" in Path(page).read_text()
     assert "app+0x" not in Path(page).read_text()
     assert not any("app.c" in frame for frame in scalatrace.load(made).frames)

@@ -17,14 +17,13 @@ from scalatrace.report.notebook.drawing import (
     separate_cells,
     set_titles,
 )
-from scalatrace.report.page.scaling import (
+from scalatrace.report.scaling.comparison import (
     EFFICIENCIES,
-    GRADES,
     Scaling,
-    grade,
     scaling_of_traces,
     speedup_name,
 )
+from scalatrace.report.scaling.runs import GRADES, grade
 from scalatrace.report.style import coarse, coarse_duration, coarse_percent, number
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field
 
+from scalatrace.report.scaling.comparison import Scaling
 from scalatrace.report.scaling.extrapolated_growth import (
     IN_MPI,
     RESULT,
@@ -90,6 +91,7 @@ class ModelFacts:
         warnings: of the result.
         parameters: ranks of an input (RESULT: of the result) -> its parameters, if they differ.
         site_models: operation and call site -> model of the largest part of its time.
+        runs: the inputs, compared as runs on several numbers of ranks; None: they are not at hand.
     """
 
     lines: tuple[str, ...] = ()
@@ -98,6 +100,7 @@ class ModelFacts:
     warnings: tuple[str, ...] = ()
     parameters: Mapping[int, str] = field(default_factory=dict)
     site_models: Mapping[tuple[str, str], GrowthModel] = field(default_factory=dict)
+    runs: Scaling | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class Provenance:
         growth: times of all calls, and by call site, at these sizes; those that add most time first. Empty
             without the symbolic trace, without times, and where calls were dropped.
         hidden: further call sites, with less time to add.
+        runs: the inputs, compared as runs on several numbers of ranks; None: not known.
         waiting_growth: that the inputs do not tell how waiting grows; "": they do, or it is not known.
     """
 
@@ -126,6 +130,7 @@ class Provenance:
     growth: tuple[Growth, ...] = ()
     hidden: int = 0
     waiting_growth: str = ""
+    runs: Scaling | None = None
 
 
 def provenance_of(
@@ -172,6 +177,7 @@ def provenance_of(
         tuple(growth[:MAX_GROWTH]),
         len(growth[MAX_GROWTH:]),
         _waiting_growth(growth, sizes),
+        model.runs,
     )
 
 

@@ -28,6 +28,7 @@ from scalatrace.report.page.overview.summary import stats_rows
 from scalatrace.report.page.predictions.simulated import predicted_rows
 from scalatrace.report.page.timeline.rows import UNNUMBERED, Bar
 from scalatrace.report.predictions.columns import HOT_LINKS, PREDICTED_SITES
+from scalatrace.report.scaling.comparison import EFFICIENCIES
 from scalatrace.report.style import (
     TEXT_KINDS,
 )
@@ -105,6 +106,7 @@ def rendered(
     script, style = _inline_files(scripts, "js"), _inline_files(STYLES, "css")
     return environment.get_template(template).render(
         **_clean_texts(values),
+        efficiency_lines=EFFICIENCIES,
         script=Markup(script),  # our own files
         style=Markup(style),
         policy=f"default-src 'none'; img-src data:; script-src {_hash(script)}; style-src {_hash(style)}; "

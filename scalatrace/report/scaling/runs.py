@@ -27,7 +27,7 @@ from scalatrace.report.style import coarse, coarse_percent, number
 from scalatrace.trace.model.elastic import Groups, at
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.oversubscription import oversubscription_note
+from scalatrace.trace.oversubscription import knows_cores, oversubscription_note
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.summaries import byte_parameters
 from scalatrace.trace.query.traffic import RankTraffic, traffic_by_class
@@ -61,6 +61,7 @@ class ScalingRun:
         ideal_ns: run time on a network that takes no time; None: it was not simulated.
         shared_cores: why times contain waiting for cores; "": they do not.
         program: with its arguments.
+        cores_known: whether ranks and cores of the hosts were recorded.
         extrapolated: times were fitted, not measured.
         calls, messages, collectives: number of all calls, of sent messages, and of collective calls of a rank
             (mean); None: not counted. Those of persistent requests count where they are started.
@@ -83,6 +84,7 @@ class ScalingRun:
     collectives: float | None = None
     bytes_sent: float | None = None
     typical_bytes: float | None = None
+    cores_known: bool = True
 
     @property
     def message_bytes(self) -> float | None:
@@ -125,6 +127,7 @@ def scaling_run(trace: Trace, name: str, ideal_ns: float | None) -> ScalingRun:
         trace.meta.get("program", ""),
         EXTRAPOLATED in trace.meta,
         **counts,
+        cores_known=EXTRAPOLATED in trace.meta or knows_cores(trace.meta),
     )
 
 
