@@ -119,7 +119,7 @@ def scaling_of(
     totals = fit_rank_totals(runs) if is_comparable else []
     predicted = next((row.predicted for row in totals if row.predicted), ())
     beyond = [describe_prediction(runs, totals), *_beyond(growth)] if is_comparable else [NOT_COMPARABLE]
-    sentences = [_result(runs, rows, kind), *beyond]
+    sentences = [_result(runs, rows, kind, is_comparable), *beyond]
     return Scaling(
         tuple(runs), kind, tuple(rows), tuple(totals), tuple(growth), hidden,
         tuple(each.nranks for each in predicted), tuple(sentences), tuple(_notes(runs)),
@@ -145,7 +145,12 @@ def speedup_name(kind: ScalingKind) -> str:
     return "scaled speed-up" if kind.name == "weak" else "speed-up"
 
 
-def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None]], kind: ScalingKind) -> str:
+def _result(
+    runs: Sequence[ScalingRun],
+    rows: Sequence[Mapping[str, float | None]],
+    kind: ScalingKind,
+    is_comparable: bool,
+) -> str:
     """Return speed-up and the factor that limits it, in one sentence."""
     first, last = runs[0], runs[-1]
     times = f"{coarse_duration(first.run_time_ns)} to {coarse_duration(last.run_time_ns)}"
@@ -153,9 +158,10 @@ def _result(runs: Sequence[ScalingRun], rows: Sequence[Mapping[str, float | None
     if not kind.name:
         return f"{text}."
     speedup, efficiency = (rows[-1][name] or 0.0 for name in ("speedup", "efficiency"))
+    provided = "" if is_comparable else ", if all do the same steps"
     text += (
         f": {speedup_name(kind)} {coarse(speedup):g} of {coarse(last.nranks / first.nranks):g}, "
-        f"{coarse_percent(efficiency)} of perfect scaling."
+        f"{coarse_percent(efficiency)} of perfect scaling{provided}."
     )
     shortest = min(runs, key=lambda run: run.run_time_ns)
     if kind.name == "strong" and shortest is not last:
