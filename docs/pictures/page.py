@@ -16,7 +16,7 @@ from pathlib import Path
 from PIL import Image  # of matplotlib
 
 ROOT = Path(__file__).resolve().parents[2]
-WIDTH, HEIGHT = 1100, 700
+WIDTH, HEIGHT = 1280, 860
 MAX_BYTES = 100_000
 COLOURS = 64
 
