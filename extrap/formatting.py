@@ -30,11 +30,14 @@ PEERS = {
     Encoding.ABSOLUTE: "{}",
     Encoding.RELATIVE: "rank + {}",
     Encoding.MODULO: "(rank + {}) mod size",
-    Encoding.XOR: "rank ^ {}",
+    Encoding.XOR: "rank xor {}",
 }
 
 NOT_IN_PLACE = ("in_place", "0")
 """Name and value of a parameter that is left out."""
+
+BUILT_IN = ("world", "self", "null")
+"""Kinds of the communicators of MPI itself, of which there is one each."""
 
 DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks assigned to {} instances round robin"}
 
@@ -72,21 +75,26 @@ def _lines(model: SymbolicTrace) -> Iterator[str]:
     if model.inputs:
         yield f"parameters: {', '.join(model.inputs)}"
     for number, family in enumerate(model.families):
-        if family.kind not in ("world", "self", "null"):
-            yield f"communicator {number}: {_family(family, model)}"
+        if family.kind not in BUILT_IN:
+            yield f"communicator {_name(model, number)}: {_family(family, model)}"
     for rule in model.nodes:
         yield from _rule(rule, 0, model)
 
 
+def _name(model: SymbolicTrace, number: int) -> str:
+    """Return a communicator as in traces: its kind, with its number where there may be several of them."""
+    kind = model.families[number].kind
+    return kind if kind in BUILT_IN else f"{kind}#{number}"
+
+
 def _family(rule: FamilyRule, model: SymbolicTrace) -> str:
     if rule.slices is not None:
-        return f"{rule.kind}, along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
+        return f"along {' and '.join(model.sizes[axis] for axis in rule.slices)}"
     if (vec := rule.vecs[0]) is not None and vec[0] in DIVISIONS:
-        return f"{rule.kind}, {DIVISIONS[vec[0]].format(format_text(vec[1][0]))}"
-    chain = "" if rule.count is None else f", {format_text(rule.count)} times, each from the one before"
+        return DIVISIONS[vec[0]].format(format_text(vec[1][0]))
+    chain = "" if rule.count is None else f"{format_text(rule.count)} times, each from the one before, "
     named = zip(("sizes", "members", "remote sizes", "remote members"), rule.vecs, strict=False)
-    vecs = ", ".join(f"{name} {format_shape(*vec)}" for name, vec in named if vec is not None)
-    return f"{rule.kind}{chain}, {vecs}"
+    return chain + ", ".join(f"{name} {format_shape(*vec)}" for name, vec in named if vec is not None)
 
 
 def _rule(rule: Rule, depth: int, model: SymbolicTrace) -> Iterator[str]:
@@ -120,11 +128,7 @@ def _repeat(rule: Rule) -> tuple[str, str]:
 def _param(rule: ParamRule, model: SymbolicTrace) -> str:
     if rule.kind is Kind.COMM:
         text = format_parts(rule.field.parts)
-        kinds = [family.kind for family in model.families]
-        if not text.isdecimal() or int(text) >= len(kinds):
-            return text
-        kind = kinds[int(text)]
-        return kind if kinds.count(kind) == 1 else f"{kind}#{text}"
+        return _name(model, int(text)) if text.isdecimal() and int(text) < len(model.families) else text
     if rule.kind in (Kind.TYPE, Kind.STRING, Kind.ARRAY):
         return with_rank(format_tables(rule.field.parts))
     if rule.kind is not Kind.PEER or rule.encoding is None:

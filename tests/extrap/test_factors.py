@@ -82,7 +82,7 @@ def test_saved_and_shown(tmp_path: Path) -> None:
     made = of_model(load_symbolic(tmp_path / "split.stx"), 30).trace
     assert diff(made, splitting(30), ["times"]) == []
     text = "\n".join(lines(model))
-    assert "communicator 3: split, prime_factors(P) times, each from the one before" in text
+    assert "communicator split#3: prime_factors(P) times, each from the one before" in text
 
 
 def test_scalable_programs_are_refused() -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from scalatrace.errors import FormulaError
 from scalatrace.extrap import model_of
 from scalatrace.extrap.formatting import lines
-from scalatrace.formula import parse_condition, parse_number
+from scalatrace.formula import Binary, Const, Expr, Var, evaluate, parse_condition, parse_number
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.symbolic.format_condition import format_condition
 from scalatrace.trace.symbolic.format_formula import format_parts
@@ -73,8 +76,8 @@ def test_value_vectors_are_written_as_in_trees() -> None:
         return [*calls, call("Waitall", 2, requests=tuple(range(5, -1, -1)))]
 
     text = text_of(body)
-    assert "requests = [6*(5 by -1)]" in text
-    assert "count = [6*(0 by 1)]" in text
+    assert "requests = [5 4 3 2 1 0]" in text
+    assert "count = [0 1 2 3 4 5]" in text
     assert "[[" not in text
 
 
@@ -88,3 +91,62 @@ def test_calls_of_some_ranks_end_with_their_condition() -> None:
     text = text_of(chain)
     assert "Send  count = 1  datatype = MPI_INT  dest = rank + 1  tag = 0  comm = world  where x<X-1" in text
     assert "source = rank - 1  tag = 0  comm = world  where x>0" in text
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [
+        ("0+x+y-i", "x+y-i"),
+        ("(-1+x+y)%X", "(x+y-1)%X"),
+        ("0-y+i", "i-y"),
+        ("1-x", "1-x"),
+        ("2*(0+x)+1", "2*x+1"),
+    ],
+)
+def test_sums_begin_with_a_variable(formula: str, text: str) -> None:
+    assert format_parts([Part(EVERYWHERE, None, (parse_number(formula),))]) == text
+
+
+sums = st.recursive(
+    st.sampled_from("xyi").map(Var) | st.integers(-3, 3).map(Const),
+    lambda inner: st.builds(Binary, st.sampled_from(["+", "-", "*", "%"]), inner, inner),
+    max_leaves=8,
+)
+
+
+@given(sums, st.integers(-9, 9), st.integers(-9, 9), st.integers(-9, 9))
+def test_printed_formulas_have_their_values(formula: Expr, x: int, y: int, i: int) -> None:
+    names = {"x": x, "y": y, "i": i}
+    text = format_parts([Part(EVERYWHERE, None, (formula,))])
+    try:
+        expected = evaluate(formula, names)
+    except FormulaError:  # a remainder of 0
+        return
+    assert evaluate(parse_number(text), names) == expected
+
+
+@pytest.mark.parametrize(
+    ("formula", "text"),
+    [("4", "rank xor 4"), ("1<<i1", "rank xor (1<<i1)"), ("X+1", "rank xor (X+1)"), ("Y", "rank xor Y")],
+)
+def test_exclusive_or(formula: str, text: str) -> None:
+    assert format_parts([Part(EVERYWHERE, None, (parse_number(formula),))], "rank xor {}") == text
+
+
+def test_arrays_and_vectors_have_the_notation_of_traces() -> None:
+    def program(rank: Rank) -> list[IssuedCall]:
+        (side,) = rank.dims
+        return [
+            call("Waitall", site, requests=tuple(range(n - 1, -1, -1))) for site, n in ((1, 4), (2, 2 * side))
+        ]
+
+    text = text_of(program)
+    assert "requests = [3 2 1 0]" in text
+    assert "requests = [(2*X)*(2*X-1 by -1)]" in text
+    assert "[array" not in text
+
+
+def test_vectors_are_loops_of_peers() -> None:
+    two, rank_formulas = (None, (None, None, None, None)), ["7", "X", "0", "1", "Y"]
+    part = Part(EVERYWHERE, two, tuple(map(parse_number, rank_formulas)))
+    assert format_parts([part], "rank + {}") == "[rank + 7 X*(rank + 1 rank + Y)]"
