@@ -172,11 +172,14 @@ TIME_DIFFERENCES = CommandTable(
         TableColumn("place", "place", "place"),
         TableColumn("left_ns", "-", "ns"),
         TableColumn("right_ns", "+", "ns"),
-        TableColumn("difference_ns", "difference", "ns"),
+        TableColumn("difference_ns", "difference", "ns", min_width=100),
         TableColumn("time_ratio", "ratio", "ratio"),
-        TableColumn("share_of_difference", "of difference", "share"),
+        TableColumn("share_of_difference", "of difference", "share", min_width=112),
         TableColumn(
-            "mostly_on", "mostly on", meaning="ranks whose total of this kind differs much more than the mean"
+            "mostly_on",
+            "mostly on",
+            meaning="ranks whose total of this kind differs much more than the mean",
+            min_width=132,
         ),
     ),
 )

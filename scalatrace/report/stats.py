@@ -23,7 +23,7 @@ from scalatrace.report.costs.rows import JOIN, KEYS, RANK, CostRow, by_node, by_
 from scalatrace.report.style import (
     DIM,
     IN_CALL,
-    SITE,
+    SiteText,
     amount,
     coarse,
     duration,
@@ -190,7 +190,7 @@ class StatsReporter:
 
     def _key(self, key: tuple[str, ...]) -> dict[str, str | Text]:
         """Return the parts of a key as text by their names."""
-        sites = (Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:])
+        sites = (SiteText(JOIN.join(map(short_site, part.split(JOIN)))) for part in key[1:])
         return dict(zip(self.names, (key[0], *sites), strict=True))
 
     def _texts(self, row: CostRow, comm: float, total: float) -> dict[str, Any]:

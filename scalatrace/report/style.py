@@ -12,6 +12,7 @@ from typing import Any, Literal
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions
+from rich.containers import Lines
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -26,6 +27,9 @@ from scalatrace.trace.values.ranks_text import ranks as ranks
 
 FILE_COLUMNS = 200
 """Characters in a line of a drawing written to a file or a pipe."""
+
+MAX_UNBROKEN = 16
+"""Characters of texts in a column of a table that are not broken over lines."""
 
 UNBROKEN = 1 << 16
 """Characters in a line of text or of a table in a file or a pipe: scripts read line by line."""
@@ -78,26 +82,29 @@ def columns(out: Console) -> int:
 def text_table(table: CommandTable, rows: Iterable[Row], title: str | None = None) -> RichTable:
     """Return the rows with the columns of a table that have a heading.
 
-    Numbers are never broken over lines, texts between words or after separators of paths and names. A value
-    that is a text already stays as it is; None is "-".
+    Numbers and short texts are never broken over lines, call sites before `:` and `/`, longer texts between
+    words or after separators of paths and names. A value that is a text already stays as it is; None is "-".
     """
     columns = [column for column in table.columns if column.heading is not None]
     result = RichTable(
         box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False
     )
-    for column in columns:
-        if column.kind in TEXT_KINDS:
-            result.add_column(column.heading or "", justify="left", overflow="fold")
-        else:
+    cells = [[cell(column, row[column.name]) for column in columns] for row in rows]
+    for i, column in enumerate(columns):
+        if column.kind not in TEXT_KINDS:
             result.add_column(column.heading or "", justify="right", no_wrap=True)
-    for row in rows:
-        result.add_row(
-            *(
-                _WrappedCell(text) if column.kind in TEXT_KINDS else text
-                for column, text in ((column, cell(column, row[column.name])) for column in columns)
-            )
-        )
+            continue
+        longest = max((cell_len(str(line[i])) for line in cells), default=0)
+        is_short = max(longest, len(column.heading or "")) <= MAX_UNBROKEN
+        result.add_column(column.heading or "", justify="left", overflow="fold", no_wrap=is_short)
+    for line in cells:
+        pairs = zip(columns, line, strict=True)
+        result.add_row(*(_wrapped(text) if column.kind in TEXT_KINDS else text for column, text in pairs))
     return result
+
+
+def _wrapped(text: str | Text) -> Text | _WrappedCell:
+    return text if isinstance(text, SiteText) else _WrappedCell(text)
 
 
 class _WrappedCell:
@@ -160,6 +167,9 @@ MIN_WRAPPED = 40
 
 SEPARATORS = re.compile(r"[/,;:*)}\]](?=\w|[({\[])|(?<=\w)(?=[-+<](?=\w|\())")
 """Where a word that is longer than a line is broken: after parts of paths, lists, products; before signs."""
+
+SITE_PIECES = re.compile(r"(?::+|/+)?[^:/\s]*\s*")
+"""Parts of a call site between which a line of a table may end."""
 
 MAX_EXPONENT = 1000
 """Bits of the largest integers that are written as floating-point numbers."""
@@ -327,14 +337,42 @@ def short_site(frame: str) -> str:
     return text if len(text) <= _SITE_SHOWN else f"{text[: _SITE_SHOWN // 2]}…{text[-_SITE_SHOWN // 2 :]}"
 
 
+class SiteText(Text):
+    """A call site in a table: lines end before `:` and `/`; a name that is longer is cut in its middle."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, style=SITE)
+
+    def wrap(self, console: Console, width: int, **options: Any) -> Lines:
+        """Return the lines of a column of this width."""
+        if cell_len(self.plain) <= width:
+            return super().wrap(console, width, **options)
+        lines = [""]
+        for piece in SITE_PIECES.findall(self.plain):
+            shown = _cut_middle(piece, width)
+            if cell_len(lines[-1] + shown.rstrip()) <= width:
+                lines[-1] += shown
+            else:
+                lines.append(shown)
+        return Lines([Text(line.rstrip(), style=SITE, end="") for line in lines])
+
+
+def _cut_middle(word: str, width: int) -> str:
+    """Return a word of at most this width."""
+    if cell_len(word.rstrip()) <= width:
+        return word
+    kept = max(width - 1, 0)
+    return f"{word[: kept - kept // 2]}…{word[len(word) - kept // 2 :]}"
+
+
 TEXT_KINDS: frozenset[CellKind] = frozenset({"text", "operation", "site", "place"})
 """Kinds of columns that are no numbers."""
 
 FORMATS: dict[CellKind, Callable[[Any], str | Text]] = {
     "text": lambda value: clean(str(value)),
     "operation": op_text,
-    "site": lambda frame: Text(short_site(frame), style=SITE),
-    "place": lambda place: Text(clean(place), style=SITE),
+    "site": lambda frame: SiteText(short_site(frame)),
+    "place": lambda place: SiteText(clean(place)),
     "count": number,
     "bytes": nbytes,
     "ns": duration,

@@ -424,7 +424,7 @@ def test_a_narrow_terminal_gets_fewer_columns(
     assert [words for line in out.getvalue().splitlines() if (words := line.split())[:1] == ["Comm_split"]]
     assert "2 µs" in out.getvalue()
     assert "4 µs" in out.getvalue()
-    note = out.getvalue().partition("more columns: ")[2]
+    note = out.getvalue().partition("note: a wider terminal shows more columns: ")[2]
     assert len(list(filter(None, note.strip().split(", ")))) == hidden
 
 

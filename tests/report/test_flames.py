@@ -49,6 +49,17 @@ def test_bars_are_as_wide_as_times() -> None:
     assert axes.get_title().startswith("Time by loop and call site\n")
 
 
+def test_native_calls_without_a_line_have_module_and_offset() -> None:
+    b = Builder(2)
+    frame = (
+        "/opt/lib/libsolver.so+0x1f0:Solver::exchange_all_halos_of_the_multigrid_hierarchy_with_neighbours"
+    )
+    trace = b.of(b.event("Barrier", at=(frame,), comm=Comm()))
+    _, axes = pyplot.subplots(figsize=(4, 3))
+    names = {text.get_text() for text in trace.plot.flame(ax=axes).texts}
+    assert "Barrier  libsolver.so+0x1f0" in names
+
+
 def test_computation_has_its_own_colour() -> None:
     """A bar of a call begins with the computation before it; the time in the call follows."""
     trace = ring(4)

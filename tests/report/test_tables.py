@@ -8,7 +8,7 @@ from rich.text import Text
 
 from scalatrace.report import columns
 from scalatrace.report.predictions import columns as predicted_columns
-from scalatrace.report.style import cell, fit_columns, text_table
+from scalatrace.report.style import SiteText, cell, fit_columns, text_table
 from scalatrace.report.tables import CommandTable, TableColumn
 
 DECLARED = {
@@ -73,3 +73,39 @@ def test_texts_and_unknown_values(value: object, shown: object) -> None:
 def test_narrow_terminals_get_fewer_columns(width: int, hidden: list[str]) -> None:
     console = Console(width=width, force_terminal=True)
     assert fit_columns(TIMES, console)[1] == hidden
+
+
+SITES = CommandTable(
+    "call",
+    (
+        TableColumn("operation", "operation", "operation"),
+        TableColumn("call site", "call site", "site"),
+        TableColumn("mpi_ns", "MPI time", "ns"),
+    ),
+)
+
+
+@pytest.mark.parametrize("width", [36, 44, 60])
+def test_lines_of_call_sites_end_before_separators(width: int) -> None:
+    site = "src/solver/halo_exchange.cpp:91:solver::exchange"
+    console = Console(width=width, force_terminal=True, color_system=None)
+    with console.capture() as capture:
+        row = {"operation": "Allreduce_init", "call site": site, "mpi_ns": 5e6}
+        console.print(text_table(SITES, [row]))
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= width
+    below = lines[1 + next(i for i, line in enumerate(lines) if "───" in line) : -1]
+    shown = [line[17:].removesuffix("5 ms ").strip() for line in below]
+    assert "Allreduce_init" in below[0]
+    for line in shown[1:]:
+        assert line[0] in ":/"
+    text = "".join(shown)
+    if "…" not in text:
+        assert text == "halo_exchange.cpp:91:solver::exchange"
+
+
+def test_long_names_of_call_sites_are_cut_in_their_middle() -> None:
+    console = Console(width=80)
+    lines = SiteText("GenerateProblem_ref.cpp:196:GenerateProblem_ref").wrap(console, 16)
+    assert [line.plain for line in lines] == ["Generate…ref.cpp", ":196", ":Generat…lem_ref"]
+    assert [line.plain for line in SiteText("a.c:1:f").wrap(console, 16)] == ["a.c:1:f"]

@@ -32,7 +32,7 @@ from scalatrace.report.costs.rows import KEYS, CostRow, whole_time
 from scalatrace.report.costs.uneven_ranks import UnevenRanks, uneven_ranks
 from scalatrace.report.style import (
     DIM,
-    SITE,
+    SiteText,
     coarse,
     coarse_duration,
     fit_columns,
@@ -254,10 +254,17 @@ class ComparisonReporter:
         shown = rows[: self.limit]
         are_uneven = any(row["mostly_on"] for row in shown)
         table = TIME_DIFFERENCES if are_uneven else TIME_DIFFERENCES.without("mostly_on")
+        table, hidden = fit_columns(table, console)
         console.print(text_table(table, shown))
-        text = "of difference: of all times that differ; a call that waits for slower computation is longer"
-        more = f"; {len(rows) - self.limit} more differ" if len(rows) > self.limit else ""
-        console.print(Text(text + more, style=DIM), soft_wrap=True)
+        notes = []
+        if not hidden:
+            notes.append("of difference: of all times that differ")
+        notes.append("a call that waits for slower computation is longer")
+        if len(rows) > self.limit:
+            notes.append(f"{len(rows) - self.limit} more differ")
+        if hidden:
+            notes.append(more_columns(hidden))
+        console.print(Text("; ".join(notes), style=DIM), soft_wrap=True)
 
     def _calls(self, console: Console) -> None:
         pairs = self.compared.calls
@@ -291,7 +298,7 @@ class ComparisonReporter:
         """Return the values of a row per rank where these differ."""
         texts: dict[str, Any] = {"operation": pair.left_key[0], "time_ratio": pair.time_ratio}
         if self.by == "site":
-            texts["call site"] = Text(site_text(pair.left_key[1], pair.right_key[1]), style=SITE)
+            texts["call site"] = SiteText(site_text(pair.left_key[1], pair.right_key[1]))
         for side, (name, row) in enumerate((("left", pair.left), ("right", pair.right))):
             over = self._over(side)
             calls, part = divmod(row.calls, over)

@@ -21,7 +21,7 @@ from scalatrace.report.page.gather import rows_by_node
 from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.tree import PageTree, TreeNode, tree_of
 from scalatrace.report.style import coarse_duration, number
-from scalatrace.trace.model.callsite import short_frame, split_frame
+from scalatrace.trace.model.callsite import is_offset, short_frame, split_frame
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -132,11 +132,18 @@ def _text(tree: PageTree, bar: _FlameBar, room: int) -> str:
     title = node.op or _loop_title(node)
     texts = (
         f"{title}  {short_frame(site)}" if site else title,
-        f"{title}  {split_frame(site).place}",
+        f"{title}  {_short_place(site)}" if site else title,
         title,
         "",
     )
     return next(text for text in texts if len(text) <= room or not text)
+
+
+def _short_place(site: str) -> str:
+    """Return file and line of a frame; of a native one without a line, the module and the offset."""
+    frame = split_frame(site)
+    offset = frame.function.partition(":")[0]
+    return frame.place or (f"{frame.file_name}+{offset}" if is_offset(offset) else frame.file_name)
 
 
 def _loop_title(node: TreeNode) -> str:
