@@ -44,7 +44,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--full", action="store_true", help="tree: do not cut long values")
     parser.add_argument(
-        "--distances", action="store_true", help="tree: peers as distances (self+4), not by the grid (south)"
+        "--distances",
+        action="store_true",
+        help="tree: distances (self+4) and ranks, not the grid (south, x>0)",
     )
     parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
     parser.add_argument("--depth", type=natural, metavar="N", help="tree: N levels of nodes")

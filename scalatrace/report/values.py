@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from scalatrace.escapes import clean
@@ -12,16 +12,14 @@ from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.format_condition import with_rank
 from scalatrace.trace.symbolic.format_formula import format_parts
 from scalatrace.trace.values.from_arrays import distinct, first_values, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED, Vec, special_name
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
 ONE = Callable[[int], str]
 """How one stored integer is written."""
-
-RankNames = Callable[[Sequence[RankList]], list[str]]
-"""How sets of ranks are written, all in the same way."""
 
 MAX_GROUPS = 4
 """Different values of ranks that have one each, up to which these are written as groups."""
@@ -33,66 +31,77 @@ PEERS = {
     Encoding.ABSOLUTE: "{}",
     Encoding.RELATIVE: "self{}",
     Encoding.MODULO: "self{} mod size",
-    Encoding.XOR: "self^{}",
+    Encoding.XOR: "self xor {}",
 }
 FORMULAS = {
     Encoding.ABSOLUTE: "{}",
     Encoding.RELATIVE: "self + {}",
     Encoding.MODULO: "(self + {}) mod size",
-    Encoding.XOR: "self ^ {}",
+    Encoding.XOR: "self xor {}",
 }
 NOT_IN_PLACE = ("in_place", Vec(0))
 
 SIGNED = (Encoding.RELATIVE, Encoding.MODULO)
 
 
-def rank_texts(sets: Sequence[RankList]) -> list[str]:
-    """Return sets of ranks as numbers: 0-3, 8."""
-    return list(map(ranks, sets))
+class ValueNotation:
+    """Texts of peers and sets of ranks: here by numbers, in `report.trees.grid_notation` by the grid."""
+
+    def ranks(self, sets: Sequence[RankList], among: RankList) -> list[str]:
+        """Return sets of the ranks that have a value, all written in one way: `0-3`, `4-15`."""
+        return list(map(ranks, sets))
+
+    def peer(self, event: Event, peer: Peer, taking_part: RankList) -> str | None:
+        """Return the peers of the ranks that execute an event; None: by their encoding."""
+        return None
 
 
-def repeat(value: Elastic, name_ranks: RankNames = rank_texts) -> str:
+BY_NUMBER = ValueNotation()
+
+
+def repeat(value: Elastic, notation: ValueNotation = BY_NUMBER) -> str:
     """Return a repeat without its ×; one that is just 1 is empty."""
-    return "" if value == Vec(1) else elastic(value, _plain, name_ranks=name_ranks)
+    return "" if value == Vec(1) else elastic(value, _plain, notation=notation)
 
 
-def repeat_of(value: Elastic, taking_part: RankList, name_ranks: RankNames = rank_texts) -> str:
+def repeat_of(value: Elastic, taking_part: RankList, notation: ValueNotation = BY_NUMBER) -> str:
     """Return a node's repeat; the ranks of an only group are left out where they are its participants."""
     if isinstance(value, Groups) and len(value.groups) == 1 and value.ranks == taking_part:
         return repeat(value.groups[0][1])
-    return repeat(value, name_ranks)
+    return repeat(value, notation)
 
 
-def groups_of(value: Value, max_groups: int = MAX_GROUPS) -> list[tuple[RankList, Vec]] | None:
-    """Return the groups of a value of ranks; None: it has none, follows formulas, or has too many."""
-    if isinstance(value, Groups):
-        return list(value.groups)
-    if not isinstance(value, Columns):
-        return None
-    values, where = first_values(value.vec, len(value.ranks)), ranks_in(value.ranks)
-    first, like = distinct(values[None])
-    if len(first) > max_groups:
-        return None
-    return [(ranks_of(where[like == like[at]]), Vec(int(values[at]))) for at in sorted(first.tolist())]
-
-
-def elastic(value: Value, write: ONE, named: bool = False, name_ranks: RankNames = rank_texts) -> str:
+def elastic(value: Value, write: ONE, named: bool = False, notation: ValueNotation = BY_NUMBER) -> str:
     """Return an elastic value, its integers written by `write`; `named`: these are names, not numbers."""
     if isinstance(value, Vec):
         return vec(value, write, named)
-    if (groups := groups_of(value)) is not None:
-        names = name_ranks([group for group, _ in groups])
-        texts = (
-            f"{name}: {vec(values, write, named)}" for name, (_, values) in zip(names, groups, strict=True)
-        )
-        return f"{{{'; '.join(texts)}}}"
+    if isinstance(value, Groups | Columns) and (groups := groups_of(value)) is not None:
+        names = notation.ranks([group for group, _ in groups], value.ranks)
+        return grouped((name, vec(v, write, named)) for name, (_, v) in zip(names, groups, strict=True))
     if isinstance(value, Columns):
-        return f"{{{name_ranks([value.ranks])[0]}: each {vec(value.vec, write, named)}}}"
+        (name,) = notation.ranks([value.ranks], value.ranks)
+        return f"{{{name}: each {vec(value.vec, write, named)}}}"
     if isinstance(value, Summary):
         h = value.histogram
         return f"~{write(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
     assert isinstance(value, Formulas)  # groups are written above
-    return format_parts(value.parts)
+    return with_rank(format_parts(value.parts))
+
+
+def groups_of(value: Groups | Columns) -> list[tuple[RankList, Vec]] | None:
+    """Return the groups of ranks with equal values; None: ranks have more than MAX_GROUPS of their own."""
+    if isinstance(value, Groups):
+        return list(value.groups)
+    values, where = first_values(value.vec, len(value.ranks)), ranks_in(value.ranks)
+    first, like = distinct(values[None])
+    if len(first) > MAX_GROUPS:
+        return None
+    return [(ranks_of(where[like == like[at]]), Vec(int(values[at]))) for at in sorted(first.tolist())]
+
+
+def grouped(texts: Iterable[tuple[str, str]]) -> str:
+    """Return the values of groups of ranks: `{x==0: PROC_NULL; x>0: north}`."""
+    return f"{{{'; '.join(f'{group}: {text}' for group, text in texts)}}}"
 
 
 def vec(value: Vec, write: ONE, named: bool = False) -> str:
@@ -137,6 +146,12 @@ def listed(value: Vec) -> tuple[tuple[int, ...], bool]:
     return value.first(length), length == value.length
 
 
+def ends_of(value: Vec) -> tuple[int, ...]:
+    """Return numbers with the least and the largest one of a vector that is listed whole, else nothing."""
+    values, is_complete = listed(value)
+    return values if is_complete or _period(value) else ()
+
+
 def _period(value: Vec) -> tuple[int, ...]:
     """Return the values that a vector repeats without end, where they are few and it is nothing else."""
     if isinstance(value.terms, int) or len(value.terms) != 1 or isinstance(value.terms[0], int):
@@ -149,110 +164,64 @@ def _period(value: Vec) -> tuple[int, ...]:
 
 
 def params(
-    trace: Trace,
-    event: Event,
-    peer_name: Callable[[Peer], str | None] | None = None,
-    name_ranks: RankNames = rank_texts,
+    trace: Trace, event: Event, taking_part: RankList | None = None, notation: ValueNotation = BY_NUMBER
 ) -> list[tuple[str, str]]:
     """Return name and readable value of each parameter of an event node; `in_place=0` is left out.
 
     Args:
-        peer_name: gives the text of a peer, or None for that of its encoding.
-        name_ranks: gives the texts of groups of ranks.
+        taking_part: the ranks that execute the event; None: notation does not ask for them.
     """
     op = trace.ops[event.op]
-    pairs = zip(op.params, event.params, strict=True)
-    return [
-        (clean(name), _peer_or_param(trace, kind, value, peer_name, name_ranks))
-        for (name, kind), value in pairs
-        if (name, value) != NOT_IN_PLACE
-    ]
+    size = _size_of_communicator(trace, event)
+    result = []
+    for (name, kind), value in zip(op.params, event.params, strict=True):
+        if (name, value) == NOT_IN_PLACE:
+            continue
+        text = None
+        if isinstance(value, Peer) and taking_part is not None:
+            text = notation.peer(event, value, taking_part)
+        result.append((clean(name), param(trace, kind, value, notation, size) if text is None else text))
+    return result
 
 
-def _peer_or_param(
-    trace: Trace,
-    kind: Kind,
-    value: Param,
-    peer_name: Callable[[Peer], str | None] | None,
-    name_ranks: RankNames,
-) -> str:
-    if isinstance(value, Peer) and peer_name is not None and (text := peer_name(value)) is not None:
-        return text
-    return param(trace, kind, value, name_ranks)
-
-
-TYPES_OF_COUNTS = {
-    "count": "datatype",
-    "sendcount": "sendtype",
-    "recvcount": "recvtype",
-    "origin_count": "origin_datatype",
-    "target_count": "target_datatype",
-}
-"""Number of elements -> their datatype."""
-
-
-def message_sizes(trace: Trace, event: Event) -> dict[str, tuple[int, int]]:
-    """Return the least and largest size in bytes that each number of elements of an event node stands for.
-
-    Numbers or datatypes without end, by formulas, or of many different ranks are left out.
-    """
-    op = trace.ops[event.op]
-    by_name = {name: value for (name, _), value in zip(op.params, event.params, strict=True)}
-    sizes = {}
-    for name, type_name in TYPES_OF_COUNTS.items():
-        counts, datatype = (_by_ranks(trace, by_name.get(key)) for key in (name, type_name))
-        found = [
-            _bytes_of(trace, numbers, types)
-            for ranks_of_numbers, numbers in counts
-            for ranks_of_types, types in datatype
-            if numbers.constant != UNDEFINED and ranks_of_numbers & ranks_of_types
-        ]
-        known = [ends for ends in found if ends is not None]
-        if known and len(known) == len(found):
-            sizes[name] = (min(low for low, _ in known), max(high for _, high in known))
-    return sizes
-
-
-def _by_ranks(trace: Trace, value: Param | None) -> list[tuple[RankList, Vec]]:
-    """Return sets of ranks with equal values; [] where they are not known, or too many."""
-    if isinstance(value, Vec):
-        return [(trace.ranks, value)]
-    return [] if value is None or isinstance(value, Peer) else groups_of(value) or []
-
-
-def _bytes_of(trace: Trace, counts: Vec, datatype: Vec) -> tuple[int, int] | None:
-    """Return the least and the largest size of numbers of elements; None: it is not known."""
-    numbers, types = ends_of(counts), ends_of(datatype)
-    if counts.constant is not None or datatype.constant is not None:
-        pairs = [(number, stored) for number in numbers for stored in types]
-    else:  # of successive executions
-        pairs = list(zip(numbers, types, strict=False)) if len(numbers) == len(types) else []
-    if not pairs or min(map(min, pairs)) < 0:
+def _size_of_communicator(trace: Trace, event: Event) -> int | None:
+    """Return the size of an event's communicators; None: not known, or not the same for all ranks."""
+    where = trace.ops[event.op].index("comm")
+    family = None if where is None else event.params[where]
+    if not isinstance(family, Vec) or family.constant is None or not 0 <= family.constant < len(trace.comms):
         return None
-    sizes = [number * trace.datatype(stored).size for number, stored in pairs]
-    return min(sizes), max(sizes)
+    return trace.nprocs if not family.constant else trace.comms[family.constant].sizes.constant
 
 
-def ends_of(value: Vec) -> tuple[int, ...]:
-    """Return numbers with the least and the largest one of a vector that is listed whole, else nothing."""
-    values, is_complete = listed(value)
-    return values if is_complete or _period(value) else ()
+def param(
+    trace: Trace, kind: Kind, value: Param, notation: ValueNotation = BY_NUMBER, size: int | None = None
+) -> str:
+    """Return one parameter in readable form.
 
-
-def param(trace: Trace, kind: Kind, value: Param, name_ranks: RankNames = rank_texts) -> str:
-    """Return one parameter in readable form."""
+    Args:
+        size: of the communicator of a peer; None: not known.
+    """
     if isinstance(value, Peer):
+        encoding = value.encoding
         if isinstance(value.value, Formulas):
-            return format_parts(value.value.parts, FORMULAS[value.encoding])
-        return elastic(value.value, lambda peer: peer_text(value.encoding, peer), name_ranks=name_ranks)
+            return with_rank(format_parts(value.value.parts, FORMULAS[encoding]))
+        return elastic(value.value, lambda peer: peer_text(encoding, peer, size), notation=notation)
     named = kind is not Kind.INT and kind is not Kind.PEER
-    return elastic(value, lambda stored: resolved(trace, kind, stored), named, name_ranks)
+    return elastic(value, lambda stored: resolved(trace, kind, stored), named, notation)
 
 
-def peer_text(encoding: Encoding, value: int) -> str:
-    """Return a stored peer: 3, self+1, self-1 mod size, self^4, PROC_NULL."""
+def peer_text(encoding: Encoding, value: int, size: int | None = None) -> str:
+    """Return a stored peer: 3, self+1, self-1 mod size, self xor 4, PROC_NULL.
+
+    Args:
+        size: of the communicator, for the shorter way around; None: not known.
+    """
     if value < SPECIAL_MAX:
         return _plain(value)
+    if value == 0 and encoding is not Encoding.ABSOLUTE:
+        return "self"
+    if encoding is Encoding.MODULO and size is not None and size < 2 * value < 2 * size:
+        value -= size
     return PEERS[encoding].format(f"{value:+d}" if encoding in SIGNED else value)
 
 

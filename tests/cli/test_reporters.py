@@ -379,7 +379,10 @@ def test_ranks_are_runs_where_they_are_few() -> None:
 
 def test_values() -> None:
     assert peer_text(Encoding.RELATIVE, -4) == "self-4"
-    assert peer_text(Encoding.XOR, 4) == "self^4"
+    assert peer_text(Encoding.XOR, 4) == "self xor 4"
+    assert peer_text(Encoding.XOR, 0) == "self"
+    assert peer_text(Encoding.MODULO, 7, 8) == "self-1 mod size"
+    assert peer_text(Encoding.MODULO, 4, 8) == "self+4 mod size"
     assert peer_text(Encoding.MODULO, ANY_SOURCE) == "ANY_SOURCE"
     assert vec(Vec(((0, 0, 1, 2),)), str) == "[1 2 …]"
     assert vec(Vec((1, 1, 2)), str) == "[1 1 2]"

@@ -1,20 +1,17 @@
-"""Peers on the grid of the ranks have the names of neighbours; others keep their distance."""
+"""Peers and sets of ranks in the notation of the grid; others keep their numbers."""
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
 from scalatrace.formula import format_text
 from scalatrace.formula.parse import parse_number
 from scalatrace.report.style import print_wrapped
-from scalatrace.report.style import ranks as ranks_text
-from scalatrace.report.trees.neighbours import GridNeighbours
+from scalatrace.report.trees.grid_notation import GridNotation
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.entries import conditional_entries
@@ -55,7 +52,7 @@ def test_neighbours_on_a_periodic_plane() -> None:
 def test_diagonals_and_far_ranks() -> None:
     trace = sends(*AROUND, (-1, 1), (1, -1), (2, 0), dims=(6, 6))
     assert dests(trace)[4:6] == ["north-east", "south-west"]
-    assert dests(trace)[6] == "self+12 mod size"
+    assert dests(trace)[6] == "(x+2, y)"
 
 
 def test_three_dimensions_have_places() -> None:
@@ -77,7 +74,7 @@ def test_the_border_is_a_class_of_its_own() -> None:
 def test_few_ranks_and_a_row_are_no_grid(dims: tuple[int, ...]) -> None:
     """Each of four ranks is a neighbour of each other on 2 x 2 ranks, whatever the program does."""
     steps = [(0, 1), (1, 0), (1, 1)] if len(dims) == 2 else [(1,), (-1,)]
-    assert GridNeighbours(sends(*steps, dims=dims)).grid is None
+    assert GridNotation.of(sends(*steps, dims=dims)).grid is None
 
 
 def test_sizes_in_bytes() -> None:
@@ -96,7 +93,7 @@ def test_sizes_of_ranks_with_counts_of_their_own() -> None:
             return [call("Send", 1, count=0, datatype="MPI_BYTE", dest=PROC_NULL, comm="world")]
         return [call("Send", 1, count=48, datatype="MPI_DOUBLE", dest=peer, comm="world")]
 
-    assert "(0 B to 384 B)" in drawn(TreeReporter(trace_of(border, (4, 4))), 1000)
+    assert "(0 B to 384 B, 4.61 kB on all ranks)" in drawn(TreeReporter(trace_of(border, (4, 4))), 1000)
 
     def pairs(rank: Rank) -> list[IssuedCall]:
         sizes = ((1, "MPI_DOUBLE"), (21, "MPI_BYTE"))
@@ -116,47 +113,18 @@ def test_neighbours_on_sides_that_are_powers_of_two(dims: tuple[int, ...]) -> No
             for site, peer in enumerate(peers)
         ]
 
-    last = dims[0] - 1
     assert dests(trace_of(body, dims)) == [
-        "{y=0: PROC_NULL; y>0: west}",
-        f"{{x<{last}: south; x={last}: PROC_NULL}}",
+        "{y==0: PROC_NULL; y>0: west}",
+        "{x<X-1: south; x==X-1: PROC_NULL}",
     ]
-
-
-@given(st.data())
-def test_conditions_name_exactly_their_ranks(data: st.DataObject) -> None:
-    """What is printed of a set of ranks is evaluated for each rank of the grid."""
-    dims = data.draw(st.sampled_from([(4, 6), (8, 8), (3, 4, 5)]))
-    trace = sends((0,) * (len(dims) - 1) + (1,), (1,) + (0,) * (len(dims) - 1), dims=dims)
-    names = GridNeighbours(trace)
-    assert names.grid is not None
-    dims = names.grid.dims
-    ends = [sorted(data.draw(st.tuples(*[st.integers(0, side - 1)] * 2))) for side in dims]
-    places = dict(enumerate(product(*map(range, dims))))
-    chosen = [
-        rank
-        for rank, place in places.items()
-        if all(low <= x <= high for x, (low, high) in zip(place, ends, strict=True))
-    ]
-    if data.draw(st.booleans()):  # not between two places
-        chosen = sorted({*chosen, data.draw(st.integers(0, len(places) - 1))})
-    (text,) = names.name_ranks([RankList(chosen)])
-    if not set("xyz") & set(text):
-        assert text == ranks_text(RankList(chosen))
-        return
-    conditions = [condition.replace("=", "==") for condition in text.split()]
-    selected = [
-        rank
-        for rank, place in places.items()
-        if all(eval(condition, dict(zip("xyz", place, strict=False))) for condition in conditions)
-    ]
-    assert selected == chosen
 
 
 def test_groups_are_all_written_in_one_way() -> None:
-    names = GridNeighbours(sends((0, 1), (1, 0), dims=(4, 4)))
-    assert names.name_ranks([RankList(range(4)), RankList(range(4, 16))]) == ["x=0", "x>0"]
-    assert names.name_ranks([RankList(range(4)), RankList([4, 9])]) == ["0-3", "4, 9"]
+    names = GridNotation.of(sends((0, 1), (1, 0), dims=(4, 4)))
+    everyone = RankList.all(16)
+    assert names.ranks([RankList(range(4)), RankList(range(4, 16))], everyone) == ["x==0", "x>0"]
+    assert names.ranks([RankList(range(4)), RankList([4, 9])], everyone) == ["0-3", "4, 9"]
+    assert names.ranks([RankList([0]), RankList(range(4, 16))], everyone) == ["0", "x>0"]
 
 
 def test_lines_wrap_between_words() -> None:

@@ -32,11 +32,13 @@ from scalatrace.report.page.timeline.lines import SimulateLines, time_line
 from scalatrace.report.page.timeline.ranks import ChosenRanks, choose_ranks
 from scalatrace.report.page.timeline.rows import TimeLine, TimelineWindow
 from scalatrace.report.page.tree import PageTree, SimulatedTimes, leaves, tree_of
+from scalatrace.report.trees.grid_notation import GridNotation, notation_grid
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.nodes import node_numbers
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.origin import EXTRAPOLATED
 
 __all__ = ["PageOptions", "TraceAggregates", "gather", "rows_by_node"]
@@ -148,7 +150,7 @@ def gather(
     basis = basis_of(summary, len(trace.ranks), prediction)
     rows = rows_by_node(trace, numbers, notes)
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
-    _add_partners(trace, tree, numbers)
+    _add_partners(trace, tree, numbers, grid)
     waits = waits_of(trace, tree, numbers, basis)
     sizes = sizes_of(messages, budget.exact)
     repeats = repeats_by_source(sources)
@@ -208,10 +210,11 @@ def gather(
     )
 
 
-def _add_partners(trace: Trace, tree: PageTree, numbers: dict[int, int]) -> None:
+def _add_partners(trace: Trace, tree: PageTree, numbers: dict[int, int], grid: Grid) -> None:
     """Set the partners of the calls with most time, or else most calls."""
     calls = sorted(leaves(tree.root), key=lambda leaf: (-leaf.comm_ns, -leaf.calls))[:MAX_WITH_PARTNERS]
-    partners = message_partners(trace, {leaf.number for leaf in calls}, numbers)
+    notation = GridNotation(trace, *notation_grid(trace, grid))
+    partners = message_partners(trace, {leaf.number for leaf in calls}, numbers, notation)
     for leaf in calls:
         leaf.partners = partners.get(leaf.number, "")
 

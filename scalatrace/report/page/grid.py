@@ -35,6 +35,7 @@ __all__ = [
     "group_numbers",
     "hub_of",
     "rank_grid",
+    "stated_grid",
     "weighted_pairs",
 ]
 
@@ -94,10 +95,8 @@ class RankGrid:
 
 def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
     """Return the grid of all ranks, and how it was found."""
-    if (grid := _of_formulas(trace)) is not None:
-        return grid, "formulas of the trace"
-    if (dims := _of_cart(trace)) is not None:
-        return Grid(dims), "MPI_Cart_create"
+    if (stated := stated_grid(trace)) is not None:
+        return stated
     senders, receivers, counts = weighted_pairs(messages, MAX_SAMPLED_PAIRS)
     *_, nbytes = weighted_pairs(messages, MAX_SAMPLED_PAIRS, by_bytes=True)
     best: tuple[int, ...] = (trace.nprocs,)
@@ -110,6 +109,14 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
             best, share = dims, local_share
     source = "found by the distances of messages" if len(best) > 1 else "no grid found: ranks in a row"
     return Grid(best), source
+
+
+def stated_grid(trace: Trace) -> tuple[Grid, str] | None:
+    """Return the grid that formulas or a call state, and which of these; None: none does."""
+    if (grid := _of_formulas(trace)) is not None:
+        return grid, "formulas of the trace"
+    dims = _of_cart(trace)
+    return None if dims is None else (Grid(dims), "MPI_Cart_create")
 
 
 def hub_of(senders: Ints, receivers: Ints) -> int | None:

@@ -14,6 +14,7 @@ from scalatrace.report.page.sources import SourceLines, SourceReader
 from scalatrace.report.page.visits import outermost_different
 from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
+from scalatrace.report.trees.grid_notation import GridNotation, notation_grid
 from scalatrace.report.values import params, repeat_of
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model.callsite import Stack, callers, split_frame
@@ -192,6 +193,7 @@ class _PageTreeBuilder:
     ) -> None:
         self._simulated = simulated
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
+        self._notation = GridNotation(trace, *notation_grid(trace, grid))
         self._numbers, self._taking_part = node_numbers(trace.nodes), participants(trace)
         self._trips: dict[int, tuple[int, ...]] = {}
         self._iterations: dict[int, tuple[str, int]] = {}  # `in_all` and `iterations` of a node
@@ -233,7 +235,7 @@ class _PageTreeBuilder:
         in_all, iterations = self._iterations.get(id(node), ("", 0))
         tree_node = TreeNode(
             self._numbers[id(node)],
-            repeat=_cut(repeat_of(node.repeat, taking_part)),
+            repeat=_cut(repeat_of(node.repeat, taking_part, self._notation)),
             times=_times(self._trips[id(node)]),
             in_all=in_all,
             iterations=iterations,
@@ -252,7 +254,8 @@ class _PageTreeBuilder:
     def _event(self, tree_node: TreeNode, event: Event) -> None:
         tree_node.op = self._trace.ops[event.op].name
         tree_node.category = operation(tree_node.op).category.value
-        tree_node.params = "  ".join(f"{name}={_cut(value)}" for name, value in params(self._trace, event))
+        texts = params(self._trace, event, self._taking_part[id(event)], self._notation)
+        tree_node.params = "  ".join(f"{name}={_cut(value)}" for name, value in texts)
         tree_node.site = self._site(event.signature)
         tree_node.alone = self._is_alone(event)
         if (row := self._rows.get(tree_node.number)) is not None:

@@ -1,244 +1,332 @@
 """Names of peers on the grid of the ranks: `north` or `(x-1, y, z)`, not `self-4` or `self+12 mod size`.
 
-The grid is that of the trace's formulas, of MPI_Cart_create, or of the distances of messages, if these are
-mostly between neighbours. On a grid of two dimensions x grows to the south and y to the east, as rows and
-columns of a matrix; neighbours over the border are those of a periodic grid.
+On a grid of two dimensions x grows to the south and y to the east, as rows and columns of a matrix;
+neighbours over the border are those of a periodic grid. A name holds for each rank: the peers of all ranks
+are compared, in whatever encoding they are stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
-from math import prod
-from typing import Literal
 
 import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import ScalatraceError
-from scalatrace.report.page.grid import find_grid
-from scalatrace.report.values import groups_of, listed, rank_texts
-from scalatrace.trace.exchange.messages import Messages, messages_of
-from scalatrace.trace.exchange.rank_sets import Budget, sampled
-from scalatrace.trace.model.elastic import Summary
+from scalatrace.report.values import listed
+from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Value
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.rank_classes import rank_classes
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import union_of
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.from_arrays import ranks_in
+from scalatrace.trace.values.from_arrays import distinct, first_values, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
+from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED, Vec, special_name
 
-__all__ = ["GridNeighbours"]
+__all__ = ["GridNeighbours", "NamedPeers"]
 
 WORLD = 0
 
-MIN_NEIGHBOUR_SHARE = 0.75
-"""Share of the pairs of ranks that are neighbours from which on a grid that no call states is used."""
+MAX_CLASSES = 16
+"""Groups of ranks with different names for the peers of a parameter."""
 
-MAX_COUNTED_CALLS = 1 << 14
-"""Different calls whose messages are examined to find the grid."""
+MAX_STEP_CLASSES = 64
+"""Groups of ranks with different steps to their peers, of which some may have one name."""
 
-MAX_EVENTS = 1 << 13
-"""Event nodes of a trace whose peers are named; more would take seconds."""
+MAX_FORMULA_CLASSES = 64
+"""Groups of ranks into which the values of formulas are divided."""
 
-MAX_COMPARED_RANKS = 1 << 12
-"""Ranks of a set whose peers are compared."""
+SELF = "self"
 
-MAX_DISTANCES = 64
-"""Different encoded peers of ranks with one each, up to which these are named."""
 
-MAX_CHECKED_MEMBERS = 1 << 20
-"""Members of a communicator that are compared with those of MPI_COMM_WORLD."""
+@dataclass(frozen=True)
+class NamedPeers:
+    """Names of successive peers of some ranks.
+
+    Attributes:
+        names: of the first peers.
+        complete: whether there are no others.
+        constant: whether all executions have the one peer.
+    """
+
+    ranks: RankList
+    names: tuple[str, ...]
+    complete: bool
+    constant: bool
+
+    def __str__(self) -> str:
+        return self.names[0] if self.constant else f"[{' '.join(self.names)}{'' if self.complete else ' …'}]"
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Ranks with their first stored peers: an array for each execution, with a value per rank or for all."""
+
+    ranks: Ints
+    values: tuple[Ints, ...]
+    complete: bool
+    constant: bool
+
+
+@dataclass(frozen=True)
+class _StepClass:
+    """Ranks with equal steps to their peers: for each along all dimensions, and a special value or 0."""
+
+    ranks: RankList
+    steps: tuple[tuple[tuple[int, ...], int], ...]
+    complete: bool
+    constant: bool
+
+
+@dataclass(frozen=True)
+class _Members:
+    """Communicators of a family, as arrays over world ranks: own position, and where its members begin."""
+
+    position: Ints
+    start: Ints
+    size: Ints
+    members: Ints
+
+    @cached_property
+    def are_ordered(self) -> bool:
+        """Whether each rank has the number that it has in MPI_COMM_WORLD."""
+        return np.array_equal(self.members, np.arange(len(self.position)))
 
 
 class GridNeighbours:
-    """Texts of peers that are neighbours on the grid of the ranks.
+    """Names of peers that are at the same place beside each rank.
 
-    Attributes:
-        grid: of all ranks; None: there is none with two or more dimensions.
-        source: how it was found.
+    Args:
+        budget: ranks whose peers may be compared in all; further ones keep their distances.
     """
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self.grid, self.source = _grid_of(trace)
-        self._word = cache(self._find_word)
-        self._is_world = cache(self._compare_with_world)
-        self._conditions_of = cache(self._conditions)
+    def __init__(self, trace: Trace, grid: Grid, budget: int) -> None:
+        self._trace, self._grid, self._remaining = trace, grid, budget
+        self._members = cache(self._find_members)
+        self._classes = cache(self._find_classes)
+        self._places = [grid.columns[name] for name in grid.coords]
 
-    def text(self, event: Event, peer: Peer, taking_part: RankList) -> str | None:
-        """Return a peer as name of a neighbour; None where it is none, or its ranks have peers of their own.
+    def classes(self, event: Event, peer: Peer, taking_part: RankList) -> list[NamedPeers] | None:
+        """Return groups of ranks with the names of their peers; None unless each peer has one.
+
+        A group of ranks that share a stored peer is not divided: there are no more names than stored values.
 
         Args:
             taking_part: the ranks that execute the event.
         """
-        if self.grid is None or peer.encoding is Encoding.ABSOLUTE:
-            return None
-        if not self._is_of_world(event):
-            return None
-        value = peer.value
-        if isinstance(value, Vec):
-            return self._vec_text(value, peer.encoding, taking_part)
-        if isinstance(value, Summary) or (groups := groups_of(value, MAX_DISTANCES)) is None:
-            return None
-        by_text: dict[str, list[RankList]] = {}
-        for ranks, vec in groups:
-            if (text := self._vec_text(vec, peer.encoding, ranks)) is None:
-                return None
-            by_text.setdefault(text, []).append(ranks)
-        if len(by_text) == 1 and union_of(by_text[text := next(iter(by_text))]) == taking_part:
-            return text
-        names = self.name_ranks([union_of(sets) for sets in by_text.values()])
-        return f"{{{'; '.join(f'{name}: {text}' for name, text in zip(names, by_text, strict=True))}}}"
+        family = self._family(event)
+        return None if family is None else self._classes(family, peer, taking_part)
 
-    def name_ranks(self, sets: Sequence[RankList]) -> list[str]:
-        """Return sets of ranks: conditions on the coordinates where these are not longer, else the ranks."""
-        texts = rank_texts(sets)
-        conditions = [self._conditions_of(ranks) for ranks in sets]
-        is_shorter = sum(map(len, conditions)) <= sum(map(len, texts)) or any("<" in text for text in texts)
-        return conditions if all(conditions) and is_shorter else texts
-
-    def _conditions(self, ranks: RankList) -> str:
-        """Return the conditions that select ranks between two places of the grid; "" if no conditions do."""
-        if self.grid is None:
-            return ""
-        order: Literal["C", "F"] = "F" if self.grid.column_major else "C"
-        places = np.unravel_index(ranks_in(ranks), self.grid.dims, order)
-        ends = [(int(place.min()), int(place.max())) for place in places]
-        if prod(high - low + 1 for low, high in ends) != len(ranks):
-            return ""
-        sides = zip(self.grid.coords, ends, self.grid.dims, strict=True)
-        return " ".join(text for name, (low, high), side in sides if (text := _within(name, low, high, side)))
-
-    def legend(self) -> str:
-        """Return what the names mean, for the legend; "" without a grid."""
-        if self.grid is None:
-            return ""
-        sides = " x ".join(map(str, self.grid.dims))
-        names = (
-            ""
-            if len(self.grid.dims) > 2
-            else "; ".join(
-                f"{word} is {self._place(step)}" for word, step in zip(self._words, _UNIT_STEPS, strict=True)
-            )
-        )
-        return f"grid {sides} of the ranks ({self.source}){': ' * bool(names)}{names}"
-
-    @cached_property
-    def _words(self) -> tuple[str, ...]:
-        """Words for the neighbours with the first coordinate less and more, and the second one."""
-        vertical, horizontal = ("north", "south"), ("west", "east")
-        is_column_major = self.grid is not None and self.grid.column_major
-        return (*horizontal, *vertical) if is_column_major else (*vertical, *horizontal)
-
-    def _is_of_world(self, event: Event) -> bool:
-        """Whether ranks in the event's communicator are those of MPI_COMM_WORLD."""
+    def _family(self, event: Event) -> int | None:
         where = self._trace.ops[event.op].index("comm")
-        if where is None:
-            return False
-        family = event.params[where]
-        return isinstance(family, Vec) and family.constant is not None and self._is_world(family.constant)
+        family = None if where is None else event.params[where]
+        return family.constant if isinstance(family, Vec) else None
 
-    def _compare_with_world(self, family: int) -> bool:
-        if family == WORLD:
-            return True
+    def _find_members(self, family: int) -> _Members | None:
         n = self._trace.nprocs
-        if not 0 <= family < len(self._trace.comms) or n > MAX_CHECKED_MEMBERS:
-            return False
-        groups = self._trace.layout(family).groups
-        return len(groups) == 1 and tuple(groups[0]) == tuple(range(n))
-
-    def _vec_text(self, vec: Vec, encoding: Encoding, ranks: RankList) -> str | None:
-        """Return successive peers of some ranks; None unless all are neighbours, or none as PROC_NULL."""
-        values, is_complete = listed(vec)
-        words = [special_name(value) or self._word(value, encoding, ranks) for value in values]
-        texts = [word for word in words if word is not None]
-        if len(texts) < len(values):
+        if family == WORLD:
+            everyone = np.arange(n)
+            return _Members(everyone, np.zeros_like(everyone), np.full_like(everyone, n), everyone)
+        if not 0 <= family < len(self._trace.comms) or self._trace.comms[family].remote_members is not None:
             return None
-        return texts[0] if vec.constant is not None else f"[{' '.join(texts)}{'' if is_complete else ' …'}]"
-
-    def _find_word(self, value: int, encoding: Encoding, ranks: RankList) -> str | None:
-        """Return the name of the peers of some ranks at a distance, if all of them are at the same place."""
-        if value < SPECIAL_MAX or self.grid is None or abs(value) > 2 * self._trace.nprocs:
+        try:
+            layout = self._trace.layout(family)
+            sizes = np.array(layout.sizes, dtype=np.int64)
+            members = first_values(self._trace.comms[family].members, int(sizes.sum()))
+        except (ScalatraceError, ValueError):
             return None
-        own = sampled(ranks_in(ranks), MAX_COMPARED_RANKS)
-        peers = own ^ value if encoding is Encoding.XOR else own + value
-        if encoding is Encoding.MODULO:
-            peers %= self._trace.nprocs
-        if not len(own) or peers.min() < 0 or peers.max() >= self._trace.nprocs:
+        if not len(members) or members.min() < 0 or (members == UNDEFINED).any():
             return None
-        steps = _steps(self.grid, own, peers)
-        step = tuple(steps[:, 0].tolist())
-        if (steps != steps[:, :1]).any() or not any(step) or max(map(abs, step)) > 1:
+        starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
+        position, start, size = np.full(n, -1), np.zeros(n, np.int64), np.zeros(n, np.int64)
+        position[members] = np.arange(len(members)) - starts
+        start[members], size[members] = starts, np.repeat(sizes, sizes)
+        return _Members(position, start, size, members)
+
+    def _find_classes(self, family: int, peer: Peer, taking_part: RankList) -> list[NamedPeers] | None:
+        pieces = self._pieces(peer.value, taking_part)
+        if pieces is None or (members := self._members(family)) is None:
             return None
-        return self._name(step)
+        self._remaining -= sum(len(piece.ranks) * len(piece.values) for piece in pieces)
+        if self._remaining < 0:
+            return None
+        classes: list[_StepClass] = []
+        for piece in pieces:
+            found = self._step_classes(piece, peer.encoding, members)
+            if found is None or len(classes) + len(found) > MAX_STEP_CLASSES:
+                return None
+            classes += found
+        if len(taking_part) == 1 and self._is_over_border(classes):
+            return None  # on a periodic grid of few ranks, each is a neighbour of a single one
+        best: list[NamedPeers] | None = None
+        for is_folded in (False, True):  # on a side of two, one step back and one ahead lead to the same rank
+            named = self._named(classes, is_folded)
+            if named is not None and (best is None or len(named) < len(best)):
+                best = named
+        if best is None or not any(map(_is_place, best)):
+            return None
+        nstored = _count_stored(peer.value, pieces)
+        # All send to one rank: that is at another place beside each of them.
+        return best if len(best) < nstored + (peer.encoding is not Encoding.ABSOLUTE) else None
 
-    def _name(self, step: tuple[int, ...]) -> str:
-        if len(step) > 2:
-            return self._place(step)
-        first, second = self._words[:2], self._words[2:]
-        pieces = [names[way > 0] for names, way in zip((first, second), step, strict=True) if way]
-        return "-".join(sorted(pieces, key=("north", "south", "west", "east").index))
+    def _pieces(self, value: Value, taking_part: RankList) -> list[_Piece] | None:
+        """Return the ranks with their stored peers; None: these are too many, or not known."""
+        if isinstance(value, Columns):
+            own = ranks_in(value.ranks)
+            return [_Piece(own, (first_values(value.vec, len(own)),), True, True)]
+        classes: list[tuple[RankList, Vec]]
+        if isinstance(value, Vec):
+            classes = [(taking_part, value)]
+        elif isinstance(value, Groups):
+            classes = list(value.groups)
+        elif isinstance(value, Formulas):
+            try:
+                classes = list(rank_classes(value, taking_part, MAX_FORMULA_CLASSES))
+            except ScalatraceError:
+                return None
+        else:
+            return None
+        pieces = []
+        for ranks, vec in classes:
+            values, is_complete = listed(vec)
+            columns = tuple(np.array([number], dtype=np.int64) for number in values)
+            pieces.append(_Piece(ranks_in(ranks), columns, is_complete, vec.constant is not None))
+        return pieces if all(len(piece.ranks) and piece.values for piece in pieces) else None
 
-    def _place(self, step: Sequence[int]) -> str:
-        assert self.grid is not None
-        named = zip(self.grid.coords, step, strict=True)
-        return f"({', '.join(f'{name}{way:+d}' if way else name for name, way in named)})"
+    def _step_classes(self, piece: _Piece, encoding: Encoding, members: _Members) -> list[_StepClass] | None:
+        """Divide ranks by the steps to their successive peers; None: a peer is not in the communicator."""
+        own = piece.ranks
+        if all(len(values) == 1 and values[0] < SPECIAL_MAX for values in piece.values):
+            nowhere = (0,) * len(self._grid.dims)
+            steps = tuple((nowhere, int(values[0])) for values in piece.values)
+            return [_StepClass(ranks_of(own), steps, piece.complete, piece.constant)]
+        position, size = members.position[own], members.size[own]
+        if position.min() < 0:
+            return None
+        rows: list[Ints] = []
+        for values in piece.values:
+            is_special = np.broadcast_to(values < SPECIAL_MAX, own.shape)
+            peers = _decoded(encoding, np.where(values < SPECIAL_MAX, 0, values), position, size)
+            if is_special.any():
+                peers = np.where(is_special, position, peers)
+            if (peers < 0).any() or (peers >= size).any():
+                return None
+            world = peers if members.are_ordered else members.members[members.start[own] + peers]
+            rows += self._steps(own, world)
+            rows.append(np.where(is_special, values, 0))
+        first, like = distinct(np.array(rows))
+        if len(first) > MAX_STEP_CLASSES:
+            return None
+        ndims, classes = len(self._grid.dims), []
+        for number, example in enumerate(first.tolist()):
+            column = [int(row[example]) for row in rows]
+            cuts = range(0, len(column), ndims + 1)
+            steps = tuple((tuple(column[at : at + ndims]), column[at + ndims]) for at in cuts)
+            ranks = ranks_of(own if len(first) == 1 else own[like == number])
+            classes.append(_StepClass(ranks, steps, piece.complete, piece.constant))
+        return classes
+
+    def _is_over_border(self, classes: Sequence[_StepClass]) -> bool:
+        """Return whether a step of the first rank of a class leads over the border of the grid."""
+        for one in classes:
+            place = self._grid.place(one.ranks.first)
+            for step, _ in one.steps:
+                pairs = zip(self._grid.coords, self._grid.dims, step, strict=True)
+                if any(not 0 <= place[name] + way < side for name, side, way in pairs):
+                    return True
+        return False
+
+    def _steps(self, own: Ints, peers: Ints) -> Iterator[Ints]:
+        """Yield the steps along each dimension from ranks to their peers, the shorter way around."""
+        for side, place in zip(self._grid.dims, self._places, strict=True):
+            step = place[peers] - place[own]
+            if (is_long := 2 * np.abs(step) > side).any():
+                step = np.where(is_long, step - np.sign(step) * side, step)
+            yield step
+
+    def _named(self, classes: Sequence[_StepClass], is_folded: bool) -> list[NamedPeers] | None:
+        by_names: dict[tuple[tuple[str, ...], bool, bool], list[RankList]] = {}
+        for one in classes:
+            names = [self._name(step, special, is_folded) for step, special in one.steps]
+            found = tuple(name for name in names if name is not None)
+            if len(found) < len(names):
+                return None
+            by_names.setdefault((found, one.complete, one.constant), []).append(one.ranks)
+        if len(by_names) > MAX_CLASSES:
+            return None
+        named = [NamedPeers(union_of(sets), *key) for key, sets in by_names.items()]
+        return sorted(named, key=lambda peers: peers.ranks.first)
+
+    def _name(self, step: Sequence[int], special: int, is_folded: bool) -> str | None:
+        """Return the name of a step; None: it leads too far in several directions.
+
+        Args:
+            special: value of MPI that stands for no rank; 0: it is none.
+            is_folded: steps of half a side count as ahead, which lead to the same ranks as those back.
+        """
+        if special:
+            return special_name(special)
+        sides = self._grid.dims
+        if is_folded:
+            pairs = zip(step, sides, strict=True)
+            step = [abs(way) if 2 * abs(way) == side else way for way, side in pairs]
+        if not any(step):
+            return SELF
+        if max(map(abs, step)) > 1 and sum(map(bool, step)) > 1:
+            return None
+        is_over = [is_folded and way != 0 and side == 2 for way, side in zip(step, sides, strict=True)]
+        if len(step) > 2 or max(map(abs, step)) > 1 or any(is_over):
+            return place_text(self._grid, step, is_over)
+        return direction(self._grid, step)
 
 
-def _within(name: str, low: int, high: int, side: int) -> str:
-    """Return the condition on a coordinate between two ends; "" if these are those of the grid."""
-    if low == high:
-        return f"{name}={low}" if side > 1 else ""
-    below, above = f"{low - 1}<" * (low > 0), f"<{high + 1}" * (high < side - 1)
-    if below and above:
-        return f"{below}{name}{above}"
-    return f"{name}>{low - 1}" if below else f"{name}{above}" if above else ""
+def words(grid: Grid) -> tuple[str, ...]:
+    """Return the words for the neighbours with the first coordinate less and more, and the second one."""
+    vertical, horizontal = ("north", "south"), ("west", "east")
+    return (*horizontal, *vertical) if grid.column_major else (*vertical, *horizontal)
 
 
-_UNIT_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
-"""Steps to the neighbours on a grid of two dimensions, in the order of the words."""
+def direction(grid: Grid, step: Sequence[int]) -> str:
+    """Return the word of a neighbour on a grid of two dimensions, such as north-east."""
+    named = words(grid)
+    pieces = [pair[way > 0] for pair, way in zip((named[:2], named[2:]), step, strict=True) if way]
+    return "-".join(sorted(pieces, key=("north", "south", "west", "east").index))
 
 
-def _grid_of(trace: Trace) -> tuple[Grid | None, str]:
-    """Return a grid with two or more dimensions on which ranks send to neighbours, and how it was found."""
-    if trace.nnodes > MAX_EVENTS:
-        return None, ""
-    try:
-        messages = list(messages_of(trace, Budget(MAX_COUNTED_CALLS)))
-    except ScalatraceError:  # the tree shows damaged traces, too
-        messages = []
-    grid, source = find_grid(trace, messages)
-    if sum(side > 1 for side in grid.dims) < 2 or grid.nprocs != trace.nprocs:
-        return None, ""
-    if source.startswith("distances"):
-        counts = [_count_neighbours(grid, flow) for flow in messages]
-        if sum(near for near, _ in counts) < MIN_NEIGHBOUR_SHARE * sum(total for _, total in counts):
-            return None, ""
-    return grid, source
+def place_text(grid: Grid, step: Sequence[int], is_over: Sequence[bool] = ()) -> str:
+    """Return the place of a neighbour: `(x-1, y)`; `(1-x, y)`: the other rank of a side of two."""
+    over = is_over or [False] * len(step)
+    named = zip(grid.coords, step, over, strict=True)
+    return f"({', '.join(_coordinate(name, way, other) for name, way, other in named)})"
 
 
-def _count_neighbours(grid: Grid, flow: Messages) -> tuple[int, int]:
-    pairs = sampled(np.arange(len(flow.senders)), MAX_COMPARED_RANKS)
-    steps = np.abs(_steps(grid, flow.senders[pairs], flow.receivers[pairs]))
-    # Of few ranks nearly all are neighbours if diagonal steps count, whatever the program does.
-    nneighbours = prod(min(side, 3) for side in grid.dims)
-    distances = steps.max(axis=0) if 3 * nneighbours <= 2 * grid.nprocs else steps.sum(axis=0)
-    return int((distances == 1).sum()), len(pairs)
+def _coordinate(name: str, way: int, is_other: bool) -> str:
+    if is_other:
+        return f"1-{name}"
+    return f"{name}{way:+d}" if way else name
 
 
-def _steps(grid: Grid, own: Ints, peers: Ints) -> Ints:
-    """Return the steps along each dimension from ranks to their peers, the shorter way around."""
-    order: Literal["C", "F"] = "F" if grid.column_major else "C"
-    pairs = zip(
-        np.unravel_index(own, grid.dims, order), np.unravel_index(peers, grid.dims, order), strict=True
-    )
-    return np.array(list(_shorter_ways(grid.dims, pairs)))
+def _is_place(peers: NamedPeers) -> bool:
+    """Whether a name is more than a special value or the own rank."""
+    return any((name[0].islower() and name != SELF) or name[0] == "(" for name in peers.names)
 
 
-def _shorter_ways(dims: Sequence[int], pairs: Iterator[tuple[Ints, Ints]]) -> Iterator[Ints]:
-    for side, (here, there) in zip(dims, pairs, strict=True):
-        step = there - here
-        yield np.where(2 * np.abs(step) > side, step - np.sign(step) * side, step)
+def _decoded(encoding: Encoding, values: Ints, position: Ints, size: Ints) -> Ints:
+    """Return the peers of ranks at some positions, as `Encoding.decode`."""
+    if encoding is Encoding.ABSOLUTE:
+        return np.broadcast_to(values, position.shape)
+    peers = position ^ values if encoding is Encoding.XOR else position + values
+    return peers % size if encoding is Encoding.MODULO else peers
+
+
+def _count_stored(value: Value, pieces: Sequence[_Piece]) -> int:
+    """Return the number of different peers as they are stored: values, or parts of formulas."""
+    if isinstance(value, Formulas):
+        return len(value.parts)
+    if isinstance(value, Columns):
+        return len(np.unique(pieces[0].values[0]))
+    return len({tuple(int(values[0]) for values in piece.values) for piece in pieces})

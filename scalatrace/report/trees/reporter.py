@@ -17,18 +17,18 @@ from scalatrace.report.style import (
     HANGING,
     LOOP,
     SITE,
-    nbytes,
     number,
     op_style,
     print_wrapped,
     ranks,
     short_site,
 )
+from scalatrace.report.trees.grid_notation import GridNotation
 from scalatrace.report.trees.legend import LEGEND
-from scalatrace.report.trees.neighbours import GridNeighbours
 from scalatrace.report.trees.selection import LeftOut, NodeChoice, NodeSelection
+from scalatrace.report.trees.sizes import message_sizes
 from scalatrace.trace.model.callsite import callers
-from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
 from scalatrace.trace.symbolic.origin import EXTRAPOLATED, LOSSY, UNCONFIRMED
@@ -92,7 +92,7 @@ class TreeReporter:
             stacks: show all frames of a call site, not just the innermost.
             selection: the nodes to show; all if not given.
             legend: explain the notation below the tree; on a terminal that is always done.
-            by_grid: name peers that are neighbours on the grid of the ranks, as `north`.
+            by_grid: write peers and sets of ranks by the grid of the ranks, as `north` and `x>0`.
 
         Raises:
             UsageError: the selection names a call site that the trace does not have.
@@ -100,8 +100,7 @@ class TreeReporter:
         self.trace, self.full, self.stacks, self.legend = trace, full, stacks, legend
         self.choice = NodeChoice(trace, selection or NodeSelection())
         self.participants = participants(trace)
-        self.neighbours = GridNeighbours(trace) if by_grid else None
-        self._name_ranks = values.rank_texts if self.neighbours is None else self.neighbours.name_ranks
+        self.notation = GridNotation.of(trace) if by_grid else GridNotation(trace, None)
 
     def render(self, console: Console) -> None:
         """Print the tree."""
@@ -114,7 +113,7 @@ class TreeReporter:
             else:  # nothing to lay out: a console takes several times as long for each line
                 console.file.write(f"{guide}{line}\n")
         if self.legend or terminal:
-            grid = "" if self.neighbours is None else self.neighbours.legend()
+            grid = self.notation.legend()
             for text in ("", *LEGEND.splitlines(), *([f"  {grid}"] if grid else [])):
                 print_wrapped(console, Text(), Text(" " * LEGEND_INDENT), Text(text, style=DIM))
 
@@ -123,7 +122,7 @@ class TreeReporter:
         program = clean(trace.meta.get("program", "trace"))
         counted = trace.counted()
         events = "uncounted" if counted is None else number(counted)
-        grid = None if self.neighbours is None else self.neighbours.grid
+        grid = self.notation.grid
         on_grid = f" ({' x '.join(map(str, grid.dims))})" if grid else ""
         size = f"  {trace.nprocs} ranks{on_grid}, {events} events, {trace.nnodes} nodes{self._origin()}"
         return make_line().append(program, "bold").append(size, DIM)
@@ -172,23 +171,22 @@ class TreeReporter:
             self._put_ranks(text, taking_part, around)
             self._put_cost(text, node)
             return text
-        self._put_repeat(text, values.repeat_of(node.repeat, taking_part, self._name_ranks) or "1")
+        self._put_repeat(text, values.repeat_of(node.repeat, taking_part, self.notation) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, node)
         return text
 
     def _event(self, event: Event, taking_part: RankList, around: RankList, text: TreeLine) -> TreeLine:
-        if shown := values.repeat_of(event.repeat, taking_part, self._name_ranks):
+        if shown := values.repeat_of(event.repeat, taking_part, self.notation):
             self._put_repeat(text, shown)
         op = self.trace.ops[event.op].name
         text.append(clean(op), style=op_style(op))
-        sizes = values.message_sizes(self.trace, event)
-        peer_name = self._peer_name(event, taking_part)
-        for name, value in values.params(self.trace, event, peer_name, self._name_ranks):
+        sizes = message_sizes(self.trace, event, taking_part)
+        for name, value in values.params(self.trace, event, taking_part, self.notation):
             text.append(f"  {name}=", style=DIM).append(self._cut(value))
             if name in sizes:
-                text.append(f" ({size_text(*sizes[name])})", style=DIM)
+                text.append(f" ({sizes[name]})", style=DIM)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, event)
         self._put_site(text, event)
@@ -204,17 +202,13 @@ class TreeReporter:
     def _put_ranks(self, text: TreeLine, taking_part: RankList, around: RankList) -> None:
         """Append the participants where they differ from those of the node around."""
         if taking_part != around:
-            text.append(f"  ranks {self._cut(self._name_ranks([taking_part])[0])}", style="yellow")
+            text.append(f"  {self._cut(self.notation.taking_part(taking_part))}", style="yellow")
 
     def _put_site(self, text: TreeLine, event: Event) -> None:
         stack = self.trace.stack(event.signature)
         shown = stack if self.stacks else callers(stack)
         if shown:
             text.append("  " + " < ".join(short_site(frame) for frame in shown), style=SITE)
-
-    def _peer_name(self, event: Event, taking_part: RankList) -> Callable[[Peer], str | None] | None:
-        neighbours = self.neighbours
-        return None if neighbours is None else lambda peer: neighbours.text(event, peer, taking_part)
 
     def _cut(self, value: str) -> str:
         """Return a value as it is shown: a long one ends after a word."""
@@ -223,11 +217,6 @@ class TreeReporter:
         start = value[: MAX_VALUE_CHARS - 1]
         is_word_end = value[MAX_VALUE_CHARS - 1] == " " or start.rfind(" ") < MAX_VALUE_CHARS // 2
         return f"{start}…" if is_word_end else f"{start.rpartition(' ')[0]} …"
-
-
-def size_text(least: int, most: int) -> str:
-    """Return the bytes of a message, or the smallest and the largest of several."""
-    return nbytes(least) if least == most else f"{nbytes(least)} to {nbytes(most)}"
 
 
 def node_rows(trace: Trace, selection: NodeSelection | None = None) -> list[dict[str, Any]]:

@@ -16,13 +16,14 @@ import numpy as np
 
 from scalatrace.operations import MESSAGES, Category, Meeting, Mode, blocking_name, operation
 from scalatrace.report.style import number
+from scalatrace.report.trees.grid_notation import GridNotation
 from scalatrace.trace.exchange.messages import ANY, NONE, world_rank
 from scalatrace.trace.exchange.rank_sets import sampled
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Event, Node, Peer
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import Classes, executions
+from scalatrace.trace.query.counting import Classes, executions, participants
 from scalatrace.trace.query.requests import ENDING, POLLING, ended
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.from_arrays import ranks_in
@@ -259,6 +260,11 @@ def _knows_peer(trace: Trace, node: Node) -> bool:
     return True
 
 
+def _parameter(trace: Trace, event: Event, name: str) -> Param | None:
+    where = trace.ops[event.op].index(name)
+    return None if where is None else event.params[where]
+
+
 def _peer(call: Call) -> int:
     """World rank of the sender that a call waits for; without one of the receiver. ANY or NONE."""
     row = operation(call.op)
@@ -268,13 +274,17 @@ def _peer(call: Call) -> int:
     return world_rank(call, call.raw(flow.peer))
 
 
-def message_partners(trace: Trace, wanted: Collection[int], numbers: Mapping[int, int]) -> dict[int, str]:
+def message_partners(
+    trace: Trace, wanted: Collection[int], numbers: Mapping[int, int], notation: GridNotation | None = None
+) -> dict[int, str]:
     """Return number of a node -> to whom its ranks send, and from whom they receive, as text.
 
     Args:
         wanted: numbers of nodes; those that are no messages between two ranks are left out.
+        notation: for names of neighbours on the grid of the ranks; None: partners are distances.
     """
     result: dict[int, str] = {}
+    taking_part = participants(trace) if wanted and notation is not None else {}
     examine = _rank_sampler()
     for event, classes in executions(trace) if wanted else ():
         number_of_node, row = numbers[id(event)], operation(trace.ops[event.op].name)
@@ -289,6 +299,13 @@ def message_partners(trace: Trace, wanted: Collection[int], numbers: Mapping[int
         texts = []
         for word, flow in (("to", row.sends), ("from", row.recvs)):
             if flow is None:
+                continue
+            peer = _parameter(trace, event, flow.peer)
+            named = ""
+            if notation is not None and isinstance(peer, Peer):
+                named = notation.partners(event, peer, taking_part[id(event)])
+            if named:
+                texts.append(f"{word} {named}")
                 continue
             partners = Partners(complete=len(examined) == nranks)
             if not _knows_peer(trace, event):
