@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, cast
 
 from scalatrace.formula import (
@@ -99,7 +99,7 @@ def _value(part: Part, around: str) -> str:
         entries = _entries(part.formulas[1], around)
         return f"[{_placed(part.formulas[1], around) if entries is None else ', '.join(entries)} ..]"
     if part.shape == CYCLE:
-        return "[" + " ".join(_placed(formula, around) for formula in part.formulas) + " ..]"
+        return f"[{_row(_placed(formula, around) for formula in part.formulas)} ..]"
     if part.shape is not None:
         return format_shape(part.shape, part.formulas, around)
     return _placed(part.formulas[0], around)
@@ -133,8 +133,14 @@ def _format_vec(terms: Any, around: str = "{}") -> str:
     if type(terms) is not tuple:
         return _placed(terms, around)
     if terms and terms[0] == CYCLE:
-        return "[" + " ".join(_placed(term, around) for term in terms[1:]) + " ..]"
-    return "[" + " ".join(_term(term, around) for term in terms) + "]"
+        return f"[{_row(_placed(term, around) for term in terms[1:])} ..]"
+    return f"[{_row(_term(term, around) for term in terms)}]"
+
+
+def _row(entries: Iterable[str]) -> str:
+    """Format entries side by side, with commas where they have blanks."""
+    texts = list(entries)
+    return (", " if any(" " in text for text in texts) else " ").join(texts)
 
 
 def _term(term: Any, around: str) -> str:
@@ -149,7 +155,7 @@ def _term(term: Any, around: str) -> str:
     times = ".." if count == Const(0) else format_text(count)
     times = times if times.isalnum() or count == Const(0) else f"({times})"
     by = "" if stride == Const(0) else f" by {format_text(stride)}"
-    return f"{times}*({' '.join(_term(part, around) for part in inner)}{by})"
+    return f"{times}*({_row(_term(part, around) for part in inner)}{by})"
 
 
 def _entry(entry: Any) -> str:
