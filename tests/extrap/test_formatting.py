@@ -149,4 +149,4 @@ def test_arrays_and_vectors_have_the_notation_of_traces() -> None:
 def test_vectors_are_loops_of_peers() -> None:
     two, rank_formulas = (None, (None, None, None, None)), ["7", "X", "0", "1", "Y"]
     part = Part(EVERYWHERE, two, tuple(map(parse_number, rank_formulas)))
-    assert format_parts([part], "rank + {}") == "[rank + 7 X*(rank + 1 rank + Y)]"
+    assert format_parts([part], "rank + {}") == "[rank + 7, X*(rank + 1, rank + Y)]"
