@@ -146,7 +146,7 @@ class _DirectSums:
         )
 
 
-class _Wait(NamedTuple):
+class _FollowedWait(NamedTuple):
     """A call of a rank that waits for another rank.
 
     Attributes:
@@ -247,7 +247,9 @@ class _WaysBack:
             if begins[-1] < end:
                 causes[-1], origins[-1], causes_at[-1] = last_rank, last, end
 
-    def follow(self, place_of: Callable[[Computation], Place]) -> Iterator[tuple[_Wait, Computation, float]]:
+    def follow(
+        self, place_of: Callable[[Computation], Place]
+    ) -> Iterator[tuple[_FollowedWait, Computation, float]]:
         """Yield each wait with a computation that it is for, and how long."""
         steps_left = MAX_STEPS
         waits = sorted(self._waits(), reverse=True)
@@ -259,7 +261,7 @@ class _WaysBack:
                 max(MIN_STEPS, steps_left // (len(waits) - i)),
             )
             steps_left -= len(late) + len(own)
-            wait = _Wait(rank, nodes[call] if call < len(nodes) - 1 else _AT_END, causes[call])
+            wait = _FollowedWait(rank, nodes[call] if call < len(nodes) - 1 else _AT_END, causes[call])
             for computation, ps in delays(late, own, place_of).items():
                 yield wait, computation, ps
             if steps_left <= 0:

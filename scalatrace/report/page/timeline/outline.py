@@ -35,7 +35,7 @@ MAX_RUNS = 10**18
 COMPUTING = "compute"
 
 
-class _Part(NamedTuple):
+class _OutlinedNode(NamedTuple):
     """A node of one rank, or the computation before a call, or the time in it.
 
     Attributes:
@@ -46,7 +46,7 @@ class _Part(NamedTuple):
 
     runs: float
     times: Floats
-    parts: tuple[_Part, ...]
+    parts: tuple[_OutlinedNode, ...]
 
 
 def outline_of_tree(
@@ -62,20 +62,20 @@ def outline_of_tree(
     categories = _categories(trace.ops[leaf.op].name for leaf in trace.leaves())
     numbers = {name: number for number, name in enumerate(categories)}
 
-    def part_of(node: Node, nentries: int) -> _Part | None:
+    def part_of(node: Node, nentries: int) -> _OutlinedNode | None:
         nruns = min(runs(node.repeat, rank, nentries), MAX_RUNS)
         if nruns <= 0:
             return None
         if isinstance(node, Event):
             numbers_of = 0, numbers[_category(trace.ops[node.op].name)]
             parts = tuple(
-                _Part(1.0, ns * np.eye(len(categories))[number], ())
+                _OutlinedNode(1.0, ns * np.eye(len(categories))[number], ())
                 for number, ns in zip(numbers_of, mean_times(node), strict=True)
             )
         else:
             parts = _present(part_of(child, nruns) for child in node.nodes)
         times = sum((part.runs * part.times for part in parts), np.zeros(len(categories)))
-        return _Part(nruns / nentries, times, parts)
+        return _OutlinedNode(nruns / nentries, times, parts)
 
     parts = _present(part_of(node, 1) for node in trace.stream(thread))
     total_ns = sum(float(part.runs * part.times.sum()) for part in parts)
@@ -110,11 +110,11 @@ def _category(op: str) -> str:
     return operation(op).category.value
 
 
-def _present(parts: Iterable[_Part | None]) -> tuple[_Part, ...]:
+def _present(parts: Iterable[_OutlinedNode | None]) -> tuple[_OutlinedNode, ...]:
     return tuple(part for part in parts if part is not None)
 
 
-def _segments(parts: Sequence[_Part], least_ns: float) -> list[Floats]:
+def _segments(parts: Sequence[_OutlinedNode], least_ns: float) -> list[Floats]:
     """Return the times of consecutive segments of a run, each [categories] ns."""
     segments: list[Floats] = []
     for part in parts:
