@@ -32,7 +32,9 @@ MODULES: dict[str, tuple[str, ...]] = {
     "predict.algorithms": ("simulate-algorithms",),
     "predict.contention": ("simulate-contention", "simulate-contention-traces"),
     "predict.drawn": ("simulate-noise",),
-    "predict.hpl": ("hpl-factors", "hpl-grids", "hpl-scale", "hpl-noise", "hpl-eviction", "hpl-switches"),
+    "predict.hpl": (
+        "hpl-factors", "hpl-grids", "hpl-scale", "hpl-noise", "hpl-eviction", "hpl-nodes", "hpl-switches"
+    ),
     "predict.hpl_real": ("hpl-real",),
     "predict.imports": ("imports",),
     "predict.many": ("simulate-study",),

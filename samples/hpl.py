@@ -8,7 +8,8 @@ a factorisation of its own (5); --rows sets P; --panels sets the number of panel
 --kernels marks matrix products and other kernels with their sizes, for predictions by models of them
 (docs/guide/simulate.md); --bcast passes the panels on along the rows by an algorithm of HPL in place of
 MPI_Bcast; --depth 1 factors the next panel before the rest of the matrix is updated (look-ahead); --swap
-collects the rows of U by an algorithm of HPL, in place of a Sendrecv per row and a Bcast of U; --pivots sets
+collects the rows of U by an algorithm of HPL, in place of a Sendrecv per row and a Bcast of U (mix: a binary
+exchange for up to --threshold columns, as in HPL's input file, and long for more); --pivots sets
 where the largest element of a column is: anywhere (random), on the diagonal (no row is ever swapped), or in
 the next process row (next: all rows but the last are swapped), so that who swaps with whom follows a rule.
 Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for
@@ -33,9 +34,6 @@ import workload
 
 BCASTS = ("mpi", "ring", "ring-modified", "2-ring", "2-ring-modified", "long", "long-modified")
 SWAPS = ("rows", "binary", "long", "mix")
-MIX_WIDTH = 64
-"""Columns up to which `--swap mix` takes the binary exchange: the default of HPL's input file."""
-
 PIVOTS = ("random", "diagonal", "next")
 PAIR = np.dtype([("value", "f8"), ("row", "i4")], align=True)  # MPI.DOUBLE_INT
 
@@ -278,7 +276,7 @@ class Matrix:
             return
         root = self.owner(first)
         if self.args.swap != "rows":
-            binary = self.args.swap == "binary" or (self.args.swap == "mix" and width <= MIX_WIDTH)
+            binary = self.args.swap == "binary" or (self.args.swap == "mix" and width <= self.args.threshold)
             upper = self.collect_rows(first, pivots, part, binary)
             block = (
                 np.ascontiguousarray(factors[: self.block]) if self.p == root else np.empty((self.block,) * 2)
@@ -375,6 +373,7 @@ def main() -> int:
     made.add_argument("--bcast", choices=BCASTS, default="mpi", help="how panels go along the rows (mpi)")
     made.add_argument("--depth", type=int, choices=(0, 1), default=0, help="of the look-ahead (0)")
     made.add_argument("--swap", choices=SWAPS, default="rows", help="how rows are swapped (rows)")
+    made.add_argument("--threshold", type=int, default=64, help="columns up to which mix is binary (64)")
     made.add_argument("--pivots", choices=PIVOTS, default="random", help="where pivots are (random)")
     made.add_argument("--block", type=int, default=4, help="columns of a panel (4)")
     made.add_argument("--panels", type=int, default=0, help="of the matrix (0: by --size)")

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from itertools import product
+from itertools import product, repeat
 from pathlib import Path
 
 import numpy as np
@@ -33,11 +33,12 @@ from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import KernelModel, KernelModels, Polynomial
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, read_platform
 
-CORE = {"dgemm": ("m*n*k", 0.1), "dtrsm": ("m*n", 0.8), "dger": ("m*n", 0.5), "dgemv": ("m*n", 0.5)}
-"""ns per product of the sizes: 20 Gflop/s in products of matrices; dtrsm with 8 rows."""
 PARAMETERS = {"dgemm": ("m", "n", "k"), "dtrsm": ("m", "n"), "dger": ("m", "n"), "dgemv": ("m", "n")}
 KERNEL_NS = 200.0
 """Constant time of a kernel."""
+
+PANEL_RATES = (4.0, 20.0)
+"""Gflop/s of a core where it factors a panel: limited by memory, or as in products of matrices."""
 
 NODE_CORES = 32
 """Cores that work for a rank where it has a node to itself, as in sections 7.2 and 7.3."""
@@ -49,9 +50,19 @@ PARAMETER_LEVELS: Mapping[str, Sequence[str]] = {
     "swap": ("binary", "long", "mix"),
 }
 GRID, ORDER, FACTOR = (8, 8), 512, 16
+MIX_WIDTH = 64
+"""Columns up to which `mix` is the binary exchange: the threshold of HPL's input file."""
 
 
-def _models(factor: int, cores: int) -> KernelModels:
+def _models(factor: int, cores: int, panel_rate: float) -> KernelModels:
+    """Return models with 20 Gflop/s in dgemm, 10 in dtrsm, and `panel_rate` in what factors panels."""
+    panel_ns = 2 / panel_rate
+    core_ns = {
+        "dgemm": ("m*n*k", 0.1),
+        "dtrsm": ("m*m*n", 0.1),
+        "dger": ("m*n", panel_ns),
+        "dgemv": ("m*n", panel_ns),
+    }
     none = Polynomial({})
     return KernelModels(
         KernelModel(
@@ -62,7 +73,7 @@ def _models(factor: int, cores: int) -> KernelModels:
             Polynomial({"1": KERNEL_NS, product_of_sizes: ns * factor**3 / cores}),
             none,
         )
-        for name, (product_of_sizes, ns) in CORE.items()
+        for name, (product_of_sizes, ns) in core_ns.items()
     )
 
 
@@ -81,9 +92,9 @@ def _record(grid: tuple[int, int], order: int, block: int, words: Sequence[str])
     return record_ranks(grid, ["--steps", "1", "--block", str(block), "--panels", panels, *words])
 
 
-def _simulator(trace: Trace, factor: int, cores: int = 1) -> Simulator:
+def _simulator(trace: Trace, factor: int, cores: int = 1, panel_rate: float = PANEL_RATES[0]) -> Simulator:
     """Return the simulation of ranks that have so many cores for their kernels."""
-    return Simulator(trace, KernelTimes(_models(factor, cores)))
+    return Simulator(trace, KernelTimes(_models(factor, cores, panel_rate)))
 
 
 def _rate(order: int, time_ns: float) -> float:
@@ -91,18 +102,32 @@ def _rate(order: int, time_ns: float) -> float:
     return 2 / 3 * order**3 / time_ns
 
 
-FACTORS = ("parameter", "levels", "effect, %", "share of variance, %", "best level", "Gflop/s", "worst level")
+FACTORS = (
+    "panel rate", "parameter", "levels", "effect, %", "share of variance, %", "best level", "Gflop/s",
+    "worst level",
+)  # fmt: skip
 
 
 def _factor_rows(args: argparse.Namespace) -> Iterator[Row]:
-    """Simulate combinations; a row per parameter with its share of the variance (ANOVA of main effects)."""
+    """Simulate combinations; rows per rate of panels, one for each parameter (ANOVA of main effects)."""
     levels = list(PARAMETER_LEVELS.values())
-    numbers = [
+    numbers = [  # of the level of each parameter
         combination
         for combination in product(*(range(len(values)) for values in levels))
         if args.all or sum(combination) % 2 == 0
     ]
-    rates = np.array([_rate_of([values[i] for values, i in zip(levels, c, strict=True)]) for c in numbers])
+    with ProcessPoolExecutor() as pool:
+        words = [[values[i] for values, i in zip(levels, c, strict=True)] for c in numbers]
+        by_panel_rate = np.array(list(pool.map(_rates_of, words, repeat(args.panel_rates)))).T
+    for panel_rate, rates in zip(args.panel_rates, by_panel_rate, strict=True):
+        for row in _shares(levels, numbers, rates):
+            yield f"{panel_rate:g}", *row
+
+
+def _shares(
+    levels: Sequence[Sequence[str]], numbers: Sequence[Sequence[int]], rates: Floats
+) -> Iterator[Row]:
+    """Yield a row per parameter with its share of the variance, then one for all combinations."""
     table, total = np.array(numbers), float(((rates - rates.mean()) ** 2).sum())
     for column, (name, values) in enumerate(PARAMETER_LEVELS.items()):
         means = [float(rates[table[:, column] == i].mean()) for i in range(len(values))]
@@ -119,15 +144,28 @@ def _factor_rows(args: argparse.Namespace) -> Iterator[Row]:
     yield "all", str(len(rates)), spread, "100.0", best_levels, f"{rates.max():.3f}", "-"
 
 
-def _rate_of(combination: Sequence[str]) -> float:
+def _rates_of(combination: Sequence[str], panel_rates: Sequence[float]) -> list[float]:
+    """Return Gflop/s at each rate of panels."""
     block, depth, bcast, swap = combination
-    trace = _record(GRID, ORDER, int(block), ["--depth", depth, "--bcast", bcast, "--swap", swap])
-    time_ns = _simulator(trace, FACTOR).run(_platform(FACTOR), SimulateOptions()).time_ns
-    return _rate(ORDER * FACTOR, time_ns)
+    words = ["--depth", depth, "--bcast", bcast, "--swap", swap, "--threshold", str(MIX_WIDTH // FACTOR)]
+    trace = _record(GRID, ORDER, int(block), words)
+    return [
+        _rate(ORDER * FACTOR, _simulator(trace, FACTOR, 1, panel_rate).run(_platform(FACTOR)).time_ns)
+        for panel_rate in panel_rates
+    ]
 
 
-EVICTION = ("nodes", "evicted", "grid", "slower nodes", "Gflop/s", "lowest", "highest", "over all nodes, %")
-EVICTED_GRIDS = ((8, 32), (8, 31), (8, 30))
+EVICTION = (
+    "nodes", "evicted", "grid", "panel rate", "slower nodes", "Gflop/s", "lowest", "highest",
+    "over all nodes, %",
+)  # fmt: skip
+NODES = 256
+EVICTED_GRIDS = ["8x32", "8x31", "8x30"]
+NODE_GRIDS = [
+    "2x128", "4x64", "8x32", "16x16", "2x126", "4x63", "12x21", "2x124", "4x62", "8x31", "2x120", "4x60",
+    "8x30", "15x16",
+]  # fmt: skip
+"""Grids of 256, 252, 248 and 240 nodes."""
 EVICTED_BLOCK, EVICTED_FACTOR = 4, 32
 STANDARD = ["--bcast", "2-ring", "--swap", "binary", "--depth", "1"]
 """Parameters of section 7.2."""
@@ -140,31 +178,33 @@ SLOW = {"2 %": (0, 1.0), "8 by 10 %": (8, 1.1), "8 by 25 %": (8, 1.25)}
 def _slowness(random: np.random.Generator, kind: str) -> Floats:
     """Draw the factors of all nodes, ascending: 2 % deviation, and those of some slow ones."""
     slow, factor = SLOW[kind]
-    factors: Floats = 1 + 0.02 * random.standard_normal(int(np.prod(EVICTED_GRIDS[0])))
+    factors: Floats = 1 + 0.02 * random.standard_normal(NODES)
     factors[:slow] *= factor
     return np.sort(factors)
 
 
 def _eviction_rows(args: argparse.Namespace) -> Iterator[Row]:
+    """Simulate grids of the fastest nodes of drawn clusters; the best grid of all nodes is the baseline."""
     platform = _platform(EVICTED_FACTOR)
-    simulators = {
-        grid: _simulator(_record(grid, args.order, EVICTED_BLOCK, STANDARD), EVICTED_FACTOR, NODE_CORES)
-        for grid in EVICTED_GRIDS
-    }
-    for kind in SLOW:
-        all_nodes = 0.0
-        for grid, simulator in simulators.items():
-            nnodes, random, rates = grid[0] * grid[1], np.random.default_rng(args.seed), []
+    all_nodes = dict[tuple[float, str], float]()
+    for words in args.grids:
+        grid = (int(words.split("x")[0]), int(words.split("x")[1]))
+        nnodes = grid[0] * grid[1]
+        trace = _record(grid, args.order, EVICTED_BLOCK, STANDARD)
+        for panel_rate, kind in product(args.panel_rates, args.slower):
+            simulator = _simulator(trace, EVICTED_FACTOR, NODE_CORES, panel_rate)
+            random, rates = np.random.default_rng(args.seed), []
             for _ in range(args.clusters):
                 slowness = _slowness(random, kind)
                 factors = random.permutation(slowness[:nnodes]).astype(np.float32)
                 time_ns = simulator.run(platform, SimulateOptions(slowness=factors)).time_ns
                 rates.append(_rate(args.order * EVICTED_FACTOR, time_ns))
-            mean = statistics.fmean(rates)
-            all_nodes = all_nodes or mean
+            mean, baseline = statistics.fmean(rates), (panel_rate, kind)
+            if nnodes == NODES:
+                all_nodes[baseline] = max(mean, all_nodes.get(baseline, 0.0))
             yield (
-                str(nnodes), str(len(slowness) - nnodes), f"{grid[0]}x{grid[1]}", kind, f"{mean:.3f}",
-                f"{min(rates):.3f}", f"{max(rates):.3f}", f"{100 * (mean / all_nodes - 1):+.1f}",
+                str(nnodes), str(NODES - nnodes), words, f"{panel_rate:g}", kind, f"{mean:.3f}",
+                f"{min(rates):.3f}", f"{max(rates):.3f}", f"{100 * (mean / all_nodes[baseline] - 1):+.1f}",
             )  # fmt: skip
 
 
@@ -192,7 +232,7 @@ def _switch_rows(args: argparse.Namespace) -> Iterator[Row]:
             )
 
 
-GRIDS = ("ranks", "P", "Q", "order", "ms", "Gflop/s")
+GRIDS = ("ranks", "P", "Q", "order", "panel rate", "ms", "Gflop/s")
 GRID_BLOCK = 8
 
 
@@ -203,21 +243,20 @@ def _grid_rows(args: argparse.Namespace) -> Iterator[Row]:
         order = GRID_BLOCK * int(np.lcm.reduce([np.lcm(*grid) for grid in grids]))
         for grid in choose(grids, args.only, lambda grid: "{}x{}".format(*grid)):
             trace = _record(grid, order, GRID_BLOCK, STANDARD)
-            for factor in args.factors:
-                time_ns = _simulator(trace, factor).run(_platform(factor), SimulateOptions()).time_ns
-                rate = _rate(factor * order, time_ns)
-                numbers = map(str, (nranks, *grid))
-                yield *numbers, grouped(factor * order), f"{time_ns / 1e6:.1f}", f"{rate:.1f}"
+            for factor, panel_rate in product(args.factors, args.panel_rates):
+                time_ns = _simulator(trace, factor, 1, panel_rate).run(_platform(factor)).time_ns
+                numbers = *map(str, (nranks, *grid)), grouped(factor * order), f"{panel_rate:g}"
+                yield *numbers, f"{time_ns / 1e6:.1f}", f"{_rate(factor * order, time_ns):.1f}"
 
 
 def _judge_grids(rows: Sequence[Row]) -> list[str]:
     lines = []
-    for nranks, order in dict.fromkeys((row[0], row[3]) for row in rows):
-        rates = {f"{row[1]}x{row[2]}": float(row[5]) for row in rows if (row[0], row[3]) == (nranks, order)}
+    for key in dict.fromkeys((row[0], row[3], row[4]) for row in rows):
+        rates = {f"{row[1]}x{row[2]}": float(row[6]) for row in rows if (row[0], row[3], row[4]) == key}
         worst, best = (pick(rates, key=lambda grid: rates[grid]) for pick in (min, max))
         lines.append(
-            f"{nranks} ranks, order {order}: {best} is the best of {len(rates)} grids, {worst} the worst, "
-            f"{rates[best] / rates[worst]:.1f} times slower."
+            f"{key[0]} ranks, order {key[1]}, panels at {key[2]} Gflop/s: {best} is the best of "
+            f"{len(rates)} grids, {worst} the worst, {rates[best] / rates[worst]:.1f} times slower."
         )
     return lines
 
@@ -291,12 +330,26 @@ def _judge_noise(rows: Sequence[Row]) -> list[str]:
 
 
 def _judge_factors(rows: Sequence[Row]) -> list[str]:
-    shares = {row[0]: float(row[3]) for row in rows if row[0] != "all"}
-    order = sorted(shares, key=lambda name: -shares[name])
-    return [
-        f"By share of variance: {', '.join(order)}. In the thesis (section 6.6), on 1,024 ranks: block and "
-        "depth, then bcast and swap."
-    ]
+    lines = []
+    for panel_rate in dict.fromkeys(row[0] for row in rows):
+        shares = {row[1]: float(row[4]) for row in rows if row[0] == panel_rate and row[1] != "all"}
+        order = sorted(shares, key=lambda name: -shares[name])
+        lines.append(f"Panels at {panel_rate} Gflop/s, by share of variance: {', '.join(order)}.")
+    return [*lines, "In the thesis (section 6.6), on 1,024 ranks: block and depth, then bcast and swap."]
+
+
+def _judge_nodes(rows: Sequence[Row]) -> list[str]:
+    lines = []
+    for panel_rate in dict.fromkeys(row[3] for row in rows):
+        best = {
+            nodes: max(
+                (row for row in rows if (row[0], row[3]) == (nodes, panel_rate)), key=lambda r: float(r[5])
+            )
+            for nodes in dict.fromkeys(row[0] for row in rows)
+        }
+        grids = ", ".join(f"{row[2]} ({row[8]} %)" for row in best.values())
+        lines.append(f"Panels at {panel_rate} Gflop/s, the best grid of each number of nodes: {grids}.")
+    return lines
 
 
 def _judge_switches(rows: Sequence[Row]) -> list[str]:
@@ -308,7 +361,8 @@ def _judge_switches(rows: Sequence[Row]) -> list[str]:
 
 NOTES = (
     "",
-    "Simulated: large messages of the platform `lassen`, one rank per node, 20 Gflop/s of a core.",
+    "Simulated: large messages of the platform `lassen`, one rank per node. A core has 20 Gflop/s in "
+    "products of matrices; where it factors a panel 4, or the panel rate of the row.",
 )
 STUDIES = (
     Study(
@@ -320,22 +374,22 @@ STUDIES = (
             (
                 *NOTES,
                 "Matrix of order 8,192 on 8 x 8 ranks, made of 512 blocks. Without `--all`, the last row has "
-                "a balanced half of the 72 combinations.",
+                "a balanced half of the 72 combinations. `mix` takes the binary exchange up to 64 columns.",
             ),
             _judge_factors,
         ),
-        {"all": False},
+        {"all": False, "panel_rates": list(PANEL_RATES)},
     ),
     Study(
         "hpl-grids",
         "HPL on all grids P x Q of some ranks in simulation",
         "docs/evaluation.md",
         one_table(
-            "hpl_grids", "Grids of HPL", GRIDS, _grid_rows, 4,
+            "hpl_grids", "Grids of HPL", GRIDS, _grid_rows, 5,
             (*NOTES, "P rows of ranks and Q columns; panels of 128 and 512 columns."),
             _judge_grids,
         ),
-        {"ranks": [48], "factors": [16, 64], "only": []},
+        {"ranks": [48], "factors": [16, 64], "panel_rates": list(PANEL_RATES), "only": []},
         {"ranks": [12], "factors": [16]},
     ),
     Study(
@@ -377,8 +431,30 @@ STUDIES = (
                 "highest of the clusters.",
             ),
         ),
-        {"seed": 0, "clusters": 4, "order": 3840},
+        {
+            "grids": EVICTED_GRIDS, "panel_rates": [PANEL_RATES[0]], "slower": list(SLOW), "seed": 0,
+            "clusters": 4, "order": 3840,
+        },
         {"clusters": 1, "order": 64},
+    ),
+    Study(
+        "hpl-nodes",
+        "HPL on the grids of 240 to 256 mildly unequal nodes in simulation",
+        "docs/evaluation.md",
+        one_table(
+            "hpl_nodes", "HPL on numbers of nodes", EVICTION, _eviction_rows, 0,
+            (
+                *NOTES,
+                "A rank has 32 such cores. Blocks of 32 x 32: order 122,880 by default. Mean, lowest and "
+                "highest of the clusters; the baseline is the best grid of 256 nodes.",
+            ),
+            _judge_nodes,
+        ),
+        {
+            "grids": NODE_GRIDS, "panel_rates": list(PANEL_RATES), "slower": ["2 %"], "seed": 0,
+            "clusters": 4, "order": 3840,
+        },
+        {"grids": ["8x32", "8x31"], "clusters": 1, "order": 64},
     ),
     Study(
         "hpl-switches",
