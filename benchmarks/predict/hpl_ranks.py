@@ -35,7 +35,10 @@ Values = dict[str, tuple[Kind, Any]]
 """Parameters of a call, in the order of the operation."""
 
 IN_PLACE = object()
-KERNEL_BEGINS, KERNEL_ENDS, MAX_SIZES = 1001, 1002, 4
+KERNEL_BEGINS, KERNEL_ENDS = 1001, 1002
+"""Levels of Pcontrol between which `scalatrace.kernel` has a kernel."""
+MAX_SIZES = 4
+"""Parameters of a kernel; a call has all of them."""
 TYPES = {
     np.dtype("f8"): ("MPI_DOUBLE", 8, 8),
     np.dtype("i4"): ("MPI_INT", 4, 4),
@@ -83,9 +86,10 @@ class _RankRecorder:
 
 
 class _Kernel:
-    """As `scalatrace.kernel`."""
+    """Records the marks that `scalatrace.kernel` sets around a kernel."""
 
     def __init__(self, recorder: _RankRecorder, name: str, **sizes: int) -> None:
+        assert len(sizes) <= MAX_SIZES, sizes
         self._recorder = recorder
         self._begin = KERNEL_BEGINS, f"{name}({','.join(sizes)})", list(sizes.values())
 
@@ -162,12 +166,14 @@ class _RecordedComm:
 
 
 def _buffer(buffer: Any, prefix: str = "") -> Values:
+    """Return count and datatype of an array, or of a list [array, count, datatype]."""
     _, count, kind = buffer if isinstance(buffer, list) else (buffer, buffer.size, buffer.dtype)
     name = f"{prefix}type" if prefix else "datatype"
     return {f"{prefix}count": (Kind.INT, count), name: (Kind.TYPE, kind)}
 
 
 def _message(buffer: Any, end: str, peer: int, tag: int, prefix: str = "") -> Values:
+    """Return the parameters of a message to (`dest`) or from (`source`) a peer."""
     return _buffer(buffer, prefix) | {end: (Kind.PEER, peer), f"{prefix}tag": (Kind.INT, tag)}
 
 
@@ -242,6 +248,7 @@ def _program() -> Iterator[tuple[Any, SimpleNamespace]]:
 
 
 def _dims(nranks: int, dims: Sequence[int]) -> list[int]:
+    """Return P and Q, as MPI_Dims_create with P given."""
     return [dims[0], nranks // dims[0]]
 
 

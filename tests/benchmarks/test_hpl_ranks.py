@@ -13,23 +13,29 @@ from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import record
 
-ROWS, COLUMNS = 2, 3
 SIZES = ["--block", "4", "--size", "2", "--steps", "2"]
 
 
 @pytest.mark.mpi
 @pytest.mark.parametrize(
-    "words",
+    ("rows", "columns", "words"),
     [
-        [],
-        ["--bcast", "2-ring", "--swap", "binary", "--depth", "1"],
-        ["--bcast", "long-modified", "--swap", "long", "--pivots", "next", "--panels", "7"],
+        (2, 3, ""),
+        (2, 3, "--bcast 2-ring --swap binary --depth 1"),
+        (2, 3, "--bcast long-modified --swap long --pivots next --panels 7"),
+        (1, 4, "--bcast ring-modified --swap mix --depth 1"),
+        (5, 1, "--swap binary --depth 1 --panels 11"),
+        (3, 2, "--bcast 2-ring-modified --swap mix --threshold 4 --depth 1 --pivots diagonal"),
     ],
 )
-def test_calls_are_those_of_a_recorded_run(openmpi: Mpi, tmp_path: Path, words: list[str]) -> None:
+def test_calls_are_those_of_a_recorded_run(
+    openmpi: Mpi, tmp_path: Path, rows: int, columns: int, words: str
+) -> None:
     trace = tmp_path / "hpl.st"
-    program = [str(openmpi.python), str(SAMPLES / "hpl.py"), "--kernels", "--rows", str(ROWS), *SIZES, *words]
-    record(openmpi, ROWS * COLUMNS, program, trace).check()
-    recorded, made = load(trace), record_ranks((ROWS, COLUMNS), [*SIZES, *words])
+    options = [*SIZES, *words.split()]
+    program = [openmpi.python, SAMPLES / "hpl.py", "--kernels", "--rows", rows, *options]
+    record(openmpi, rows * columns, list(map(str, program)), trace).check()
+    recorded, made = load(trace), record_ranks((rows, columns), options)
+    assert made.nprocs == recorded.nprocs
     for rank in recorded.ranks:
         assert walked(made, rank, sites=False) == walked(recorded, rank, sites=False)
