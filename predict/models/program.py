@@ -2,7 +2,8 @@
 
 In: the formulas of a symbolic trace, a platform, a grid. Out: the time that one rank spends in its calls if
 it never waits for a late one: overheads, latency and transfer of each message, and the model of each
-collective operation. Ranks are distinguished by their place in the grid; the busiest place counts.
+collective operation, at the four levels of Hoefler (2010). Ranks are distinguished by their place in the
+grid; the busiest place counts.
 """
 
 from __future__ import annotations
@@ -12,15 +13,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
 import sympy  # type: ignore[import-untyped]
 
 from scalatrace.operations import MESSAGES, Category, Flow, operation
 from scalatrace.predict.models.closed import ModelPlace, NotClosedError, places
 from scalatrace.predict.models.collectives import COSTS, ModelRound
-from scalatrace.predict.models.growth import asymptotic
-from scalatrace.predict.models.messages import network_of, parameters
-from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S, as_sympy
-from scalatrace.predict.platform import Network, Platform
+from scalatrace.predict.models.congestion import worst_case
+from scalatrace.predict.models.growth import Dominant, asymptotic, dominant
+from scalatrace.predict.models.messages import NO_DELAYS, Delays, network_of, parameters
+from scalatrace.predict.models.symbols import (
+    ALPHA,
+    BETA,
+    CONGESTION,
+    GAMMA,
+    PHI,
+    RHO,
+    TAU,
+    P,
+    S,
+    as_sympy,
+)
+from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
@@ -41,6 +55,8 @@ class ModelTerm:
         calls: number of calls of the rank, in the names of the grid's sizes and the parameters.
         each_ns: time of one call.
         value_ns: of all of them, on the grid.
+        upper_each_ns: bound of the time of one call, with congestion C.
+        upper_ns: of all of them, on the grid.
     """
 
     op: str
@@ -48,11 +64,8 @@ class ModelTerm:
     calls: sympy.Expr
     each_ns: sympy.Expr
     value_ns: float
-
-    @property
-    def formula(self) -> sympy.Expr:
-        """The time of all calls, ns."""
-        return self.calls * self.each_ns
+    upper_each_ns: sympy.Expr
+    upper_ns: float
 
 
 @dataclass(frozen=True)
@@ -74,14 +87,27 @@ class ProgramTime:
     left_out: tuple[str, ...]
 
     @property
+    def upper_ns(self) -> float:
+        """The upper bound of the time on this grid."""
+        return sum(term.upper_ns for term in self.terms)
+
+    @property
     def value_ns(self) -> float:
         """The time on this grid."""
         return sum(term.value_ns for term in self.terms)
 
     @property
     def formula(self) -> sympy.Expr:
-        """The time in ns by the sizes of the grid; by P alone where all of them are equal."""
-        total = sympy.expand(sum((term.formula for term in self.terms), sympy.Integer(0)))
+        """Level 4: the time in ns by the sizes of the grid; by P alone where all of them are equal."""
+        return self._sum([term.calls * term.each_ns for term in self.terms])
+
+    @property
+    def upper(self) -> sympy.Expr:
+        """Level 3: the upper bound in ns, with C messages that share a link."""
+        return self._sum([term.calls * term.upper_each_ns for term in self.terms])
+
+    def _sum(self, formulas: Sequence[sympy.Expr]) -> sympy.Expr:
+        total = sympy.expand(sum(formulas, sympy.Integer(0)))
         ndims = len(self.grid.dims)
         if len(set(self.grid.dims)) > 1:
             return total
@@ -91,32 +117,55 @@ class ProgramTime:
 
     @property
     def growth(self) -> sympy.Expr | None:
-        """Level 1: the growth with P; None where the formula has several sizes, or no powers of P only."""
-        smooth = self.formula.replace(sympy.floor, lambda inner: inner)
-        if not smooth.free_symbols <= {P, LOG}:
-            return None
-        growth = asymptotic(smooth)
-        return growth if growth.free_symbols <= {P} else None
+        """Level 1: the growth with P, parameters fixed; None where there are other sizes, or other terms."""
+        smooth = self._smooth
+        growth = None if smooth is None else asymptotic(smooth)
+        return growth if growth is not None and growth.free_symbols <= {P} else None
+
+    @property
+    def dominant(self) -> Dominant | None:
+        """Level 2: the terms that grow most with P; None where level 1 has no formula."""
+        return dominant(self._smooth) if self.growth is not None else None
+
+    @property
+    def _smooth(self) -> sympy.Expr | None:
+        """The formula in P and parameters without rounding; None: there are other sizes in it."""
+        smooth = sympy.expand(self.formula.replace(sympy.floor, lambda inner: inner))
+        return smooth if {str(symbol) for symbol in smooth.free_symbols}.isdisjoint(self.grid.sizes) else None
 
 
 def program_time(
-    model: SymbolicTrace, platform: Platform, grid: Grid, inputs: Mapping[str, int] | None = None
+    model: SymbolicTrace,
+    platform: Platform,
+    grid: Grid,
+    inputs: Mapping[str, int] | None = None,
+    queue: int = 0,
+    strided: bool = False,
 ) -> ProgramTime:
     """Return the time in communication of the busiest rank on a grid.
 
     Args:
         model: formulas of `scalatrace extrapolate --symbolic`.
         inputs: values of the program's parameters; by default those of the first trace.
+        queue, strided: delays of the upper bound, as in `levels`.
     """
     inputs_of_size = {**model.seen[0][1], **(inputs or {})}
-    candidates = [_at(model, platform, place) for place in places(grid, inputs_of_size)]
+    delays = Delays(
+        per_message_ns=queue * platform.matching.per_entry_ns,
+        per_byte_ns=platform.strided.per_byte_ns if strided else 0.0,
+    )
+    candidates = [_at(model, platform, place, delays) for place in places(grid, inputs_of_size)]
     return max(candidates, key=lambda candidate: candidate.value_ns)
 
 
-def _at(model: SymbolicTrace, platform: Platform, place: ModelPlace) -> ProgramTime:
+def _at(model: SymbolicTrace, platform: Platform, place: ModelPlace, delays: Delays) -> ProgramTime:
     terms: list[ModelTerm] = []
     left_out: list[str] = []
-    costs = _Costs(model, platform, place)
+    nranks, congestion = place.grid.nprocs, worst_case(platform)
+    messages = max(float(congestion.subs(P, nranks)), 1.0)
+    alone = sympy.Integer(1)
+    costs = _Costs(model, platform, place, None, alone)
+    bounds = _Costs(model, platform, place, delays, CONGESTION if congestion != 1 else alone)
     for rule, calls, reason in _count_events(model.nodes, place, sympy.Integer(1), []):
         assert rule.op is not None
         try:
@@ -124,12 +173,15 @@ def _at(model: SymbolicTrace, platform: Platform, place: ModelPlace) -> ProgramT
                 raise NotClosedError(reason)
             ncalls = place.value(calls)
             cost = costs.each(rule) if ncalls else None
-            value = 0.0 if cost is None or cost == 0 else ncalls * place.value(cost)
+            if cost is None or cost == 0:
+                continue
+            bound = sympy.sympify(bounds.each(rule))
+            values = place.value(cost), place.value(bound.subs(CONGESTION, messages))
         except NotClosedError as error:
             left_out.append(f"{rule.op}: {error}")
             continue
-        if cost is not None and cost != 0:
-            terms.append(ModelTerm(rule.op, rule.stack, calls, cost, value))
+        exact_ns, upper_ns = (ncalls * value for value in values)
+        terms.append(ModelTerm(rule.op, rule.stack, calls, cost, exact_ns, bound, upper_ns))
     terms.sort(key=lambda term: -term.value_ns)
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 
@@ -153,10 +205,23 @@ def _count_events(
 
 
 class _Costs:
-    """Times of calls as formulas; protocol ranges and algorithms are those of the place's grid."""
+    """Times of calls as formulas; protocol ranges and algorithms are those of the place's grid.
 
-    def __init__(self, model: SymbolicTrace, platform: Platform, place: ModelPlace) -> None:
+    Args:
+        delays: of an upper bound, per message and per byte on each side; None: the exact level.
+        congestion: messages that share a link.
+    """
+
+    def __init__(
+        self,
+        model: SymbolicTrace,
+        platform: Platform,
+        place: ModelPlace,
+        delays: Delays | None,
+        congestion: sympy.Expr,
+    ) -> None:
         self.model, self.platform, self.place = model, platform, place
+        self.gaps = _Gaps(delays or NO_DELAYS, congestion, delays is not None)
 
     def each(self, rule: Rule) -> sympy.Expr:
         """Return the time of one call in ns. Raises NotClosedError."""
@@ -184,18 +249,15 @@ class _Costs:
 
     def _message(self, rule: Rule, sends: Flow | None, recvs: Flow | None, later: bool) -> sympy.Expr:
         """Return overheads of both sides and transfer; the latency is the receive's, or its completion's."""
-        network, time = self._network(), sympy.Integer(0)
+        network, time, gaps = self._network(), sympy.Integer(0), self.gaps
         if sends is not None:
             size = self._size(rule, sends)
-            segment = network.segment(int(self.place.value(size)))
-            time += segment.send_overhead_ns + size * segment.send_overhead_per_byte_ns
+            time += gaps.sending(network.segment(int(self.place.value(size))), size)
         if recvs is not None:
             size = self._size(rule, recvs)
             nbytes = int(self.place.value(size))
             segment = network.segment(nbytes)
-            time += segment.recv_overhead_ns + size * (
-                segment.per_byte_ns + segment.recv_overhead_per_byte_ns
-            )
+            time += gaps.receiving(segment, size) + size * segment.per_byte_ns * gaps.congestion
             if not later:
                 time += segment.latency_ns
             if not network.is_eager(nbytes):
@@ -214,9 +276,15 @@ class _Costs:
         algorithm = self.platform.algorithm(name, int(nbytes), nranks)
         network = network_of(self.platform, nranks)
         formula = COSTS[name][algorithm].formula
-        alpha, beta = _means(network, COSTS[name][algorithm].rounds(nbytes, nranks))
-        numbers = {ALPHA: alpha, BETA: beta, GAMMA: self.platform.reduce_per_byte_ns}
-        for gap, time in ((TAU, _gap), (RHO, _receive_gap), (PHI, _exchange_gap)):
+        gaps = self.gaps
+        alpha, beta, transfer = _means(network, COSTS[name][algorithm].rounds(nbytes, nranks))
+        numbers = {
+            ALPHA: alpha + gaps.delays.per_message_ns,
+            BETA: beta + 2 * gaps.delays.per_byte_ns + (gaps.congestion - 1) * transfer,
+            GAMMA: self.platform.reduce_per_byte_ns,
+        }
+        receiver_gap = gaps.of_sender if gaps.is_bound else gaps.of_receiver
+        for gap, time in ((TAU, gaps.of_sender), (RHO, receiver_gap), (PHI, gaps.of_both)):
             formula = formula.replace(gap, lambda argument, time=time: time(network, argument))
         formula = formula.subs(numbers)
         if ranks != P:
@@ -269,32 +337,55 @@ class _Costs:
         raise NotClosedError("the size of its communicator has no single formula")
 
 
-def _means(network: Network, rounds: Iterator[ModelRound]) -> tuple[float, float]:
-    """Return the mean alpha and beta of the rounds of an algorithm, each in its own protocol range."""
-    steps = [
-        (step.times, step.nbytes, parameters(network, step.nbytes)) for step in rounds if not step.is_gap
-    ]
-    nmessages, total = sum(times for times, _, _ in steps), sum(times * size for times, size, _ in steps)
-    alpha = sum(times * linear[0] for times, _, linear in steps) / nmessages
-    beta = sum(times * size * linear[1] for times, size, linear in steps) / total if total else steps[0][2][1]
-    return alpha, beta
+@dataclass(frozen=True)
+class _Gaps:
+    """Overheads and times between messages as formulas, in the first protocol range.
+
+    Attributes:
+        is_bound: messages to one receiver share its link.
+    """
+
+    delays: Delays
+    congestion: sympy.Expr
+    is_bound: bool
+
+    def sending(self, segment: Segment, nbytes: sympy.Expr) -> sympy.Expr:
+        """Return the time of a sender's processor."""
+        return segment.send_overhead_ns + nbytes * (
+            segment.send_overhead_per_byte_ns + self.delays.per_byte_ns
+        )
+
+    def receiving(self, segment: Segment, nbytes: sympy.Expr) -> sympy.Expr:
+        """Return the time of a receiver's processor, with its search in the matching queue."""
+        overhead_ns = segment.recv_overhead_ns + self.delays.per_message_ns
+        return overhead_ns + nbytes * (segment.recv_overhead_per_byte_ns + self.delays.per_byte_ns)
+
+    def of_sender(self, network: Network, nbytes: sympy.Expr) -> sympy.Expr:
+        """Return the time between two messages of a sender."""
+        segment = network.segment(0)
+        transfer_ns = nbytes * segment.per_byte_ns * self.congestion
+        return sympy.Max(segment.gap_ns, self.sending(segment, nbytes), transfer_ns)
+
+    def of_receiver(self, network: Network, nbytes: sympy.Expr) -> sympy.Expr:
+        """Return the time between two messages of a receiver."""
+        return self.receiving(network.segment(0), nbytes)
+
+    def of_both(self, network: Network, nbytes: sympy.Expr) -> sympy.Expr:
+        """Return the time between two messages of a rank that sends and receives."""
+        segment = network.segment(0)
+        processor_ns = self.sending(segment, nbytes) + self.receiving(segment, nbytes)
+        return sympy.Max(self.of_sender(network, nbytes), processor_ns)
 
 
-def _gap(network: Network, nbytes: sympy.Expr) -> sympy.Expr:
-    """Return the time between two messages of a sender as a formula, in the first protocol range."""
-    segment = network.segment(0)
-    overhead = segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns
-    return sympy.Max(segment.gap_ns, overhead, nbytes * segment.per_byte_ns)
-
-
-def _receive_gap(network: Network, nbytes: sympy.Expr) -> sympy.Expr:
-    """Return the time between two messages of a receiver."""
-    segment = network.segment(0)
-    return segment.recv_overhead_ns + nbytes * segment.recv_overhead_per_byte_ns
-
-
-def _exchange_gap(network: Network, nbytes: sympy.Expr) -> sympy.Expr:
-    """Return the time between two messages of a rank that sends and receives."""
-    segment = network.segment(0)
-    sending = segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns
-    return sympy.Max(_gap(network, nbytes), sending + _receive_gap(network, nbytes))
+def _means(network: Network, rounds: Iterator[ModelRound]) -> tuple[float, float, float]:
+    """Return the mean alpha, beta and transfer per byte of an algorithm's rounds, each in its own range."""
+    steps = [step for step in rounds if not step.is_gap]
+    weights = np.array([(step.times, step.times * step.nbytes) for step in steps])
+    values = np.array(
+        [(*parameters(network, step.nbytes), network.segment(int(step.nbytes)).per_byte_ns) for step in steps]
+    )
+    alpha = np.average(values[:, 0], weights=weights[:, 0])
+    if not weights[:, 1].sum():
+        return float(alpha), float(values[0, 1]), float(values[0, 2])
+    beta, transfer = np.average(values[:, 1:], axis=0, weights=weights[:, 1])
+    return float(alpha), float(beta), float(transfer)

@@ -25,6 +25,7 @@ from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import MODEL_SENDS, MODEL_TERMS, MODEL_TIMES
 
 if TYPE_CHECKING:
+    from scalatrace.predict.models.growth import Dominant
     from scalatrace.predict.models.program import ProgramTime
     from scalatrace.predict.platform import Platform
 
@@ -198,7 +199,7 @@ def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[
             {
                 "algorithm": model.algorithm,
                 "asymptotic": _formula(model.asymptotic),
-                "dominant": {"text": model.dominant.text(), "latex": model.dominant.latex()},
+                "dominant": _dominant(model.dominant),
                 "lower": _formula(model.lower),
                 "upper": _formula(model.upper),
                 "exact": _formula(model.exact),
@@ -209,6 +210,10 @@ def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[
     }
 
 
+def _dominant(terms: Dominant) -> dict[str, str]:
+    return {"text": terms.text(), "latex": terms.latex()}
+
+
 def _formula(formula: Any) -> dict[str, str]:
     from scalatrace.predict.models.symbols import as_latex, as_sympy, as_text
 
@@ -217,6 +222,7 @@ def _formula(formula: Any) -> dict[str, str]:
 
 def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.extrap.grid.target import check_dimensions, target_grid
+    from scalatrace.predict.models.congestion import worst_case
     from scalatrace.predict.models.program import program_time
     from scalatrace.trace.io.reader import load_symbolic
     from scalatrace.trace.symbolic.grid import Grid
@@ -235,11 +241,12 @@ def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
         )
     for grid in grids:
         check_dimensions(grid, len(model.sizes))
-    results = [program_time(model, platform, grid, inputs) for grid in grids]
+    results = [program_time(model, platform, grid, inputs, args.queue, args.strided) for grid in grids]
     names = SiteNames.of(model, args.trace, args.names)
     return {
         "platform": platform.name,
         "trace": args.trace,
+        "congestion": _formula(worst_case(platform)),
         "grids": names.facts([_grid(result) for result in results]),
     }
 
@@ -250,8 +257,11 @@ def _grid(result: ProgramTime) -> dict[str, Any]:
         "nranks": result.grid.nprocs,
         "place": list(result.place),
         "time_ns": result.value_ns,
+        "upper_ns": result.upper_ns,
         "formula": _formula(result.formula),
+        "upper": _formula(result.upper),
         "growth": None if result.growth is None else _formula(result.growth),
+        "dominant": None if result.dominant is None else _dominant(result.dominant),
         "terms": [
             {
                 "op": term.op,
@@ -259,6 +269,7 @@ def _grid(result: ProgramTime) -> dict[str, Any]:
                 "calls": _formula(term.calls),
                 "each": _formula(term.each_ns),
                 "time_ns": term.value_ns,
+                "upper_ns": term.upper_ns,
             }
             for term in result.terms
         ],

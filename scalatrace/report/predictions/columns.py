@@ -134,6 +134,7 @@ MODEL_TERMS = CommandTable(
         TableColumn("calls", "calls", meaning="formula of the number of calls"),
         TableColumn("each", "each, ns", meaning="formula of the time of a call, ns"),
         TableColumn("time_ns", "time", "ns", "all calls of the busiest rank"),
+        TableColumn("upper_ns", "upper bound", "ns", "with congestion, matching queue and strided data"),
         TableColumn("share", "share", "share", derived=True),
     ),
 )
@@ -143,6 +144,7 @@ MODEL_SIZES = CommandTable(
         TableColumn("nranks", "ranks", "count"),
         TableColumn("grid", "grid"),
         TableColumn("time_ns", "time", "ns"),
+        TableColumn("upper_ns", "upper bound", "ns"),
         TableColumn("place", "rank"),
     ),
 )

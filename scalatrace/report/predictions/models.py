@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -83,7 +83,7 @@ class ModelsReporter:
                     rf"{model['lower']['latex']} \leq {name} &\leq {model['upper']['latex']} \\",
                     rf"{name} &= {model['exact']['latex']} \\",
                 ]
-        return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
+        return _aligned(lines)
 
 
 class PartitionedReporter:
@@ -121,9 +121,18 @@ class ProgramTimeReporter:
         """Print formula, values and terms."""
         last = self.data["grids"][-1]
         console.print(Text(f"communication time of the busiest rank on {clean(self.data['platform'])}, ns:"))
-        console.print(Text(f"  T = {last['formula']['text']}", style="bold"), soft_wrap=True)
-        if last["growth"]:
-            console.print(Text(f"  T = Θ({last['growth']['text']})"))
+        levels = (
+            ("asymptotic", "T = Θ({})", last["growth"]),
+            ("dominant", "T = {}", last["dominant"]),
+            ("bounded", "T <= {}", last["upper"]),
+            ("exact", "T = {}", last["formula"]),
+        )
+        for level, text, formula in levels:
+            if formula:
+                line = f"  {level:<12}{text.format(formula['text'])}"
+                console.print(Text(line, style="bold" if level == "exact" else ""), soft_wrap=True)
+        if self.data["congestion"]["text"] != "1":
+            console.print(Text(f"  C <= {self.data['congestion']['text']}"), soft_wrap=True)
         ranges = f"protocols and algorithms as on {number(last['nranks'])} ranks, {last['grid']}"
         console.print(Text(ranges, style=DIM))
         sizes = ({**size, "place": ", ".join(size["place"])} for size in self.data["grids"])
@@ -142,8 +151,19 @@ class ProgramTimeReporter:
         return chain.from_iterable(map(_terms, self.data["grids"]))
 
     def latex(self) -> str:
-        """Return the formula."""
-        return f"T = {self.data['grids'][-1]['formula']['latex']}"
+        """Return the formulas as an `align*` environment."""
+        last = self.data["grids"][-1]
+        lines = [
+            *([rf"T &= \Theta\left({last['growth']['latex']}\right) \\"] if last["growth"] else []),
+            *([rf"T &= {last['dominant']['latex']} \\"] if last["dominant"] else []),
+            rf"T &\leq {last['upper']['latex']} \\",
+            rf"T &= {last['formula']['latex']} \\",
+        ]
+        return _aligned(lines)
+
+
+def _aligned(lines: Sequence[str]) -> str:
+    return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
 
 
 def _terms(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
