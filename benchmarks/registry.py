@@ -38,6 +38,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "predict.hpl_real": ("hpl-real",),
     "predict.imports": ("imports",),
     "predict.many": ("simulate-study",),
+    "predict.matrix_values": ("matrix-values",),
     "predict.simulate": ("simulate-speed", "simulate-simgrid", "simulate-tolerance"),
     "predict.partitioned": ("partitioned", "partitioned-here"),
     "predict.predictions": ("predictions", "hpcc"),
