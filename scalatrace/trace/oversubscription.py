@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["HOSTS", "OVERSUBSCRIBED", "is_oversubscribed", "knows_cores", "oversubscription_note"]
+__all__ = [
+    "HOSTS",
+    "OVERSUBSCRIBED",
+    "is_oversubscribed",
+    "knows_cores",
+    "oversubscription_note",
+    "waited_for_cores",
+]
 
 HOSTS = RANKS_PER_HOST, CORES_PER_HOST, _ = "ranks-per-host", "cores-per-host", "hosts"
 """Entries of a trace's header that describe the machine of the run."""
@@ -35,3 +42,17 @@ def oversubscription_note(meta: Mapping[str, str]) -> str:
         f"{shared}: times contain waiting for a core, above all those in MPI, and efficiencies are lower "
         "than with a core for each rank"
     )
+
+
+def waited_for_cores(meta: Mapping[str, str], compute_ns: float, run_time_ns: float) -> float:
+    """Return the part of the computation that cannot have had a core, by what the cores of a host can do.
+
+    Ranks that sleep in their computation need no core. 0: the cores suffice, or are not known.
+
+    Args:
+        compute_ns: mean time in computation of a rank.
+    """
+    if not is_oversubscribed(meta) or compute_ns <= 0:
+        return 0.0
+    possible_ns = run_time_ns * int(meta[CORES_PER_HOST]) / int(meta[RANKS_PER_HOST])
+    return max(1 - possible_ns / compute_ns, 0.0)

@@ -38,8 +38,8 @@ def test_a_late_rank_is_named_in_the_first_sentence() -> None:
     causes = aggregates.causes
     assert causes is not None
     assert (
-        causes.why == "Ranks wait mostly for rank 2 (100 % of the waiting): "
-        "its computation in f() from one Barrier at a.py:7 to the next."
+        causes.why == "Ranks wait for rank 2 (100 % of the waiting), "
+        "which still computes in f() from one Barrier at a.py:7 to the next."
     )
     (first,) = causes.late
     assert (first.rank, first.nwaiting) == (2, 3)
@@ -219,5 +219,5 @@ def test_a_small_part_of_the_measured_time_is_not_the_result() -> None:
     for inside_ns in (1_000, 10_000_000):
         trace = late([0, 0, 0, 32], inside_ns)
         verdicts.append(gather(trace, "x", options=with_ideal_run(PageOptions(), trace)).verdict)
-    assert verdicts[0].startswith("Ranks wait mostly for rank 3")
+    assert verdicts[0].startswith("Ranks wait for rank 3")
     assert "rank 3" not in verdicts[1]

@@ -530,7 +530,7 @@ def verdict(loads: list[int], inside_ns: int, ncores: int = 4) -> str:
 
 
 def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
-    assert verdict([0, 0, 16, 0], 30_000).startswith("Ranks wait mostly for rank 2 (100 % of the waiting)")
+    assert verdict([0, 0, 16, 0], 30_000).startswith("Ranks wait for rank 2 (100 % of the waiting)")
     assert verdict([-80, 8, 10, 10], 30_000).startswith("Rank 0 hardly computes, and waits for the others")
     assert verdict([0, 0, 0, 0], 2000) == (
         "Nothing in MPI stands out. The longest computation takes 78 % of the run time, "
@@ -538,6 +538,16 @@ def test_the_verdict_names_the_problem_or_the_longest_computation() -> None:
     )
     assert verdict([0, 0, 0, 0], 30_000) == ""  # MPI takes more time than computation
     assert verdict([0, 0, 0, 0], 300_000, 2) == "Nothing in MPI stands out except waiting for shared cores."
+
+
+def test_the_note_on_shared_cores_has_the_computation_without_a_core() -> None:
+    """Ranks compute 78 % of the time, a quarter of them at once."""
+    trace = late([0, 0, 0, 0], 2000)
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": "1"}
+    note = gather(trace, "late").summary.shared_cores
+    assert note.endswith("; at least 68 % of the computation waits for a core, or is sleep")
+    trace.meta |= {"cores-per-host": "3"}
+    assert "at least" not in gather(trace, "late").summary.shared_cores
 
 
 def test_a_call_site_waits_in_all_its_loops() -> None:

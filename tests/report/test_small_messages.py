@@ -33,12 +33,12 @@ def test_they_are_named_by_number_size_and_place() -> None:
     # 500 pairs of calls of 3 µs, with 1 µs before each, in a step of 2 ms more.
     assert found.small.share == pytest.approx(500 * 8 / (500 * 8 + 2000 + 3))
     assert found.small.sentence.startswith(
-        "67 % of the time goes to 500 small messages of 8 B per rank and iteration"
+        "67 % of the time goes to 500 small messages of 8 B per rank in each of 10 iterations"
     )
     assert found.small.sentence.endswith(" at a.py:7.")
     first = found.advice[0]
     assert first.kind == "small-messages"
-    assert first.text.startswith("500 small messages of 8 B per rank and iteration at a.py:7.")
+    assert first.text.startswith("500 small messages of 8 B per rank in each of 10 iterations at a.py:7.")
     assert dict(first.numbers)["messages of all ranks"] == "20,000"
     assert dict(first.numbers)["to the same partner, one after another"] == "500"
 
@@ -97,7 +97,10 @@ def test_collective_calls() -> None:
     end = b.event("Barrier", at=("sum.py:9:main",), comm=Comm())
     found = aggregates(measured(b.of(b.loop(STEPS, b.loop(300, total), end))))
     assert found.small is not None
-    assert "300 small Allreduce calls of 8 B per rank and iteration at sum.py:3" in found.small.sentence
+    assert (
+        "300 small Allreduce calls of 8 B per rank in each of 10 iterations at sum.py:3"
+        in found.small.sentence
+    )
 
 
 def test_waiting_for_late_ranks_is_not_their_cost() -> None:
@@ -150,7 +153,7 @@ def test_messages_of_an_iteration_count_together() -> None:
 
     found = aggregates(replace(trace, nodes=[with_first(node) for node in trace.nodes])).small
     assert found is not None
-    assert "200 small messages of 8 B per rank and iteration at a.py:8 and 1 more place" in found.text
+    assert "200 small messages of 8 B per rank in each of 10 iterations at a.py:8 and a.py:9" in found.text
     assert found.total == NRANKS * STEPS * 200
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace.cli import main
 from scalatrace.trace.io.writer import save
-from scalatrace.trace.oversubscription import oversubscription_note
+from scalatrace.trace.oversubscription import oversubscription_note, waited_for_cores
 from support.drawing import json_of
 from support.reported import ring
 
@@ -40,3 +40,19 @@ def test_info_has_the_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["info", str(tmp_path / "a.st")]) == 0
     assert "4 ranks shared 2 cores of a host" in capsys.readouterr().out
     assert json_of(capsys, "info", tmp_path / "a.st")["oversubscription"].startswith("4 ranks shared")
+
+
+@pytest.mark.parametrize(
+    ("meta", "compute_ns", "part"),
+    [
+        ({}, 1000.0, 0.0),
+        ({"ranks-per-host": "2", "cores-per-host": "2"}, 1000.0, 0.0),
+        # Of 8 ranks that compute all the time on two cores, six wait for a core.
+        ({"ranks-per-host": "8", "cores-per-host": "2"}, 1000.0, 0.75),
+        ({"ranks-per-host": "8", "cores-per-host": "2"}, 500.0, 0.5),
+        ({"ranks-per-host": "8", "cores-per-host": "2"}, 200.0, 0.0),
+        ({"ranks-per-host": "8", "cores-per-host": "2"}, 0.0, 0.0),
+    ],
+)
+def test_computation_that_had_no_core(meta: dict[str, str], compute_ns: float, part: float) -> None:
+    assert waited_for_cores(meta, compute_ns, 1000.0) == pytest.approx(part)

@@ -45,6 +45,9 @@ MAX_LATE_RANKS, MAX_PLACES, MAX_PAIRS, MAX_DRAWN_RANKS = 6, 3, 12, 1024
 MIN_PLACE_SHARE = 0.01
 """Part of all waiting from which on a second computation of a late rank is listed."""
 
+ALMOST_ALL = 0.95
+"""Part of the waiting from which on it is not `mostly` for some ranks."""
+
 MIN_NAMED_SHARE = 0.5
 """Part of the waiting that the named late ranks cause, at least; else it is spread."""
 MAX_NAMED = 3
@@ -360,21 +363,22 @@ def _who(late: Sequence[LateRank], starts: Sequence[LateStart]) -> str:
     named = _named(late)
     share = sum(each.share for each in named)
     places = late[0].places
-    where = f"its computation {places[0].place}"
+    where = places[0].place
     if len(places) > 1 and places[0].share < MIN_ONE_PLACE * late[0].share:
         where += f" and {places[1].place} (an estimate)"
     if starts and late[0].rank == starts[0].rank and late[0].places[0].node == starts[0].node:
         late_by, of_waiting = coarse_duration(starts[0].late_ns), coarse_percent(late[0].places[0].share)
         return (
             f"Rank {number(starts[0].rank)} makes its first communicating call {late_by} later than the "
-            f"others, which wait for it ({of_waiting} of the waiting): {where}"
+            f"others, which wait for it ({of_waiting} of the waiting): its computation {where}"
         )
     first = f"rank {number(late[0].rank)}"
     if not named:
-        return f"The waiting is spread; {first} causes {coarse_percent(late[0].share)} of it: {where}"
+        of_waiting = coarse_percent(late[0].share)
+        return f"The waiting is spread; {first} causes {of_waiting} of it, as it still computes {where}"
+    wait = f"Ranks wait {'' if share >= ALMOST_ALL else 'mostly '}for"
+    of_waiting = f"({coarse_percent(share)} of the waiting)"
     if len(named) == 1:
-        return f"Ranks wait mostly for {first} ({coarse_percent(share)} of the waiting): {where}"
+        return f"{wait} {first} {of_waiting}, which still computes {where}"
     ranks = ", ".join(number(each.rank) for each in named)
-    return (
-        f"Ranks wait mostly for ranks {ranks} ({coarse_percent(share)} of the waiting); for {first}: {where}"
-    )
+    return f"{wait} ranks {ranks} {of_waiting}; {first} still computes {where}"

@@ -424,17 +424,22 @@ class _SmallMessageSearch:
         each = unit.total / (len(sends) if unit.is_once else unit.executions * len(sends) / len(unit.ranks))
         count = number(round(each)) if abs(each - round(each)) < 0.01 else f"about {number(round(each))}"
         noun = "small messages" if id(event) in self._sent else f"small {op} calls"
-        if len(sends) == 1 and self._trace.nprocs > 1:
-            by = f"from rank {number(sends.first)}" + ("" if unit.is_once else " in each iteration")
-        else:
-            by = "per rank" if unit.is_once else "per rank and iteration"
+        by = f"from rank {number(sends.first)}" if len(sends) == 1 < self._trace.nprocs else "per rank"
+        if not unit.is_once:
+            repeats, is_uneven = divmod(unit.executions, len(unit.ranks))
+            by += " in each iteration" if is_uneven else f" in each of {number(repeats)} iterations"
         text = f"{count} {noun} of {nbytes(size)} {by}"
         frame = next(iter(callers(self._trace.stack(event.signature))), "")
         if frame and (place := split_frame(frame).place):
             text += f" at {place}"
             stacks = {sent.signature: self._trace.stack(sent.signature) for sent, _, _ in unit.sent}
-            more = len({next(iter(callers(stack)), "") for stack in stacks.values()}) - 1
-            text += f" and {number(more)} more place{'s' if more > 1 else ''}" if more else ""
+            others = {split_frame(next(iter(callers(stack)), "")).place for stack in stacks.values()} - {
+                place
+            }
+            if len(others) > 1 or "" in others:
+                text += f" and {number(len(others))} more places"
+            elif others:
+                text += f" and {others.pop()}"
         return text
 
 

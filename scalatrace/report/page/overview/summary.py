@@ -18,15 +18,18 @@ from scalatrace.report.costs.efficiency import (
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rows import CostRow, by_node, timed_by_node
-from scalatrace.report.style import number, ranks
+from scalatrace.report.style import coarse_percent, number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
-from scalatrace.trace.oversubscription import oversubscription_note
+from scalatrace.trace.oversubscription import oversubscription_note, waited_for_cores
 from scalatrace.trace.query.counting import least_and_most
 
 __all__ = ["PageSummary", "summary_of"]
 
 MAX_SITES = 5
 """Call sites that are listed."""
+
+MIN_WAITED = 0.05
+"""Part of the computation that waits for cores, from which on it is named."""
 
 MAX_VALUE = 400
 """Characters of an entry of the header."""
@@ -109,11 +112,20 @@ def summary_of(trace: Trace, file_bytes: int = 0, times: TraceTimes | None = Non
         "" if efficiencies is None else longest_ranks(efficiencies.ranks, efficiencies.compute_ns),
         "" if efficiencies is None else longest_ranks(efficiencies.ranks, efficiencies.comm_ns),
         phase_line(plain_phases(trace.phases)),
-        "" if time.ns is None else oversubscription_note(trace.meta),
+        "" if time.ns is None else _shared_cores(trace, time.ns, totals.compute_ns),
         mean_note,
         () if efficiencies is None else rank_bins(efficiencies),
         tuple(notes),
     )
+
+
+def _shared_cores(trace: Trace, run_time_ns: float, compute_ns: float | None) -> str:
+    """Return the note on ranks that shared cores, with the part of the computation that it concerns."""
+    note = oversubscription_note(trace.meta)
+    part = waited_for_cores(trace.meta, (compute_ns or 0.0) / trace.nprocs, run_time_ns)
+    if part < MIN_WAITED:
+        return note
+    return f"{note}; at least {coarse_percent(part)} of the computation waits for a core, or is sleep"
 
 
 def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -13,6 +13,9 @@ from scalatrace.trace.model.callsite import split_frame
 
 __all__ = ["verdict_of"]
 
+MIN_CORES = 0.05
+"""Part of the run time that a core for each rank saves, from which on it is named."""
+
 MIN_NAMED_WAIT = 0.002
 """Part of the run time from which on a call that waits is named."""
 
@@ -47,7 +50,8 @@ def verdict_of(
         return ""
     if parts.waiting >= MIN_WAITING or (parts.transfer or 0) >= parts.computing:
         return ""
-    text = f"Nothing in MPI stands out{' except waiting for shared cores' if shared_cores else ''}."
+    waits_for_cores = any(entry.kind == "cores" and entry.share >= MIN_CORES for entry in advice)
+    text = f"Nothing in MPI stands out{' except waiting for shared cores' if waits_for_cores else ''}."
     if computation is None:
         return text
     share = coarse_percent(computation.share)
