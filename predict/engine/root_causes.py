@@ -62,14 +62,15 @@ def run_ideally(trace: Trace) -> IdealRun:
     """
     _check_ranks(trace)
     simulator, ncalls = Simulator(trace), trace.counted()
+    numbers = node_numbers(trace.nodes)
+    number_of = [numbers.get(id(node.event), 0) for node in simulator.program.nodes]
     if trace.has_streams or ncalls is None or ncalls > MAX_CALLS or trace.nprocs > MAX_FOLLOWED_RANKS:
         result = _simulate(simulator)
-        return IdealRun(result.time_ns, _waiting_ns(result))
+        return IdealRun(result.time_ns, _waiting_ns(result), _waiting_by_call(result, number_of))
     log = CallLog(trace, simulator.program, [(rank, 0) for rank in range(trace.nprocs)], causes=True)
     result = simulator.run(IDEAL, SimulateOptions(uneven=True), call_log=log)
     waiting = _waiting_ns(result)
     ways = _WaysBack(trace, log, result.last_rank)
-    numbers = node_numbers(trace.nodes)
     call_of = [
         None if node.event is None else (node.event.op, node.event.signature)
         for node in simulator.program.nodes
@@ -80,7 +81,6 @@ def run_ideally(trace: Trace) -> IdealRun:
         _, after, node = computation
         return call_of[after], call_of[node]
 
-    number_of = [numbers.get(id(node.event), 0) for node in simulator.program.nodes]
     number_of.append(0)  # of -1: the start of a rank
     waits_of: dict[Computation, dict[int, float]] = {}  # rank and nodes -> rank that waits -> ps
     pairs: dict[tuple[int, int], float] = {}
@@ -108,6 +108,7 @@ def run_ideally(trace: Trace) -> IdealRun:
     return IdealRun(
         result.time_ns,
         waiting,
+        _waiting_by_call(result, number_of),
         tuple(rows),
         waiters,
         tuple(largest),
@@ -224,6 +225,13 @@ def _simulate(simulator: Simulator) -> Simulation:
 def _waiting_ns(result: Simulation) -> tuple[float, ...]:
     waiting_ps = result.by_rank[:, 2] + result.time_ps - result.clocks[:, 0]
     return tuple((waiting_ps * _NS).tolist())
+
+
+def _waiting_by_call(result: Simulation, number_of: Sequence[int]) -> dict[int, float]:
+    by_call = defaultdict[int, float](float)
+    for number, sums in zip(number_of, result.by_node.tolist(), strict=False):
+        by_call[number] += sums[2] * _NS
+    return dict(by_call)
 
 
 class _WaysBack:

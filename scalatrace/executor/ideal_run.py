@@ -71,6 +71,7 @@ class IdealRun:
     Attributes:
         time_ns: when the last rank ends.
         waiting_ns: [nranks] time that each rank waits: in calls, and at its end for the last rank.
+        by_call: number of a call in preorder, from 1 -> ns that all ranks wait in it.
         causes: those of most waiting first; (): the waits were not followed.
         waiters: rank -> number of ranks that wait for it.
         pairs: rank that waits, rank whose computation it waits for, ns; the largest ones.
@@ -81,6 +82,7 @@ class IdealRun:
 
     time_ns: float
     waiting_ns: tuple[float, ...]
+    by_call: Mapping[int, float] = field(default_factory=dict)
     causes: tuple[RootCause, ...] = ()
     waiters: Mapping[int, int] = field(default_factory=dict)
     pairs: tuple[tuple[int, int, float], ...] = ()

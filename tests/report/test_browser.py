@@ -936,7 +936,7 @@ def spread(trace: Trace) -> PageOptions:
     n = trace.nprocs
     causes = tuple(RootCause(rank, 0, 1, 9e3 if rank == 1 else 1e3, n - 1) for rank in range(n))
     waits = tuple((rank, 1, 2e3) for rank in range(n) if rank != 1)
-    return PageOptions(ideal=IdealRun(2e4, (9e3,) * n, causes, dict.fromkeys(range(n), 1), waits, 1.0))
+    return PageOptions(ideal=IdealRun(2e4, (9e3,) * n, {}, causes, dict.fromkeys(range(n), 1), waits, 1.0))
 
 
 @pytest.mark.parametrize(("kind", "text"), [("ring", "around a ring"), ("star", "Rank 0, with which")])

@@ -16,9 +16,9 @@ from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.overview.causes import causes_of
 from scalatrace.report.page.overview.summary import summary_of
 from scalatrace.report.page.page import page
-from scalatrace.report.style import coarse_percent
+from scalatrace.report.style import coarse_duration, coarse_percent
 from scalatrace.trace.model.elastic import Groups
-from scalatrace.trace.model.nodes import PredStats
+from scalatrace.trace.model.nodes import PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.model.trace_tables import START
@@ -92,6 +92,28 @@ def test_times_with_waiting_for_cores_have_no_transfer() -> None:
     assert causes.parts.transfer is None
     assert causes.parts.transfer_efficiency is None
     assert "that shared cores" in causes.sentence
+
+
+def test_waiting_on_shared_cores_is_at_most_that_of_the_calls_in_the_simulated_run() -> None:
+    trace = late([0, 0, 16, 0], 30_000)
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
+    barrier = next(trace.leaves())
+    stats = []
+    for pred in barrier.stats:
+        computed, inside = pred.histograms
+        assert inside is not None
+        stats.append(replace(pred, histograms=(computed, replace(inside, min=100.0))))
+    loop, *_ = trace.nodes
+    assert isinstance(loop, Sequence)
+    nodes = [replace(loop, nodes=(replace(barrier, stats=tuple(stats)),))]
+    aggregates = gathered(replace(trace, nodes=nodes))
+    assert aggregates.causes is not None
+    entry = next(entry for entry in aggregates.advice if entry.title == "Waiting before collectives")
+    waiting_ns = sum(aggregates.causes.by_call.values())
+    assert entry.share == pytest.approx(waiting_ns / aggregates.basis.whole_ns)
+    assert dict(entry.numbers)["its largest part"].startswith(
+        f"{coarse_duration(waiting_ns / 4)} per rank in"
+    )
 
 
 def test_ranks_of_an_extrapolated_trace_share_no_cores() -> None:

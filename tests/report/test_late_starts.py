@@ -62,7 +62,9 @@ def test_equal_starts_have_no_late_rank() -> None:
 
 
 def test_others_wait_for_the_latest_start() -> None:
-    ideal = IdealRun(100.0, (0.0, 10.0, 0.0), (RootCause(0, 1, 2, 10.0, 1),), {0: 1}, ((1, 0, 10.0),), 1.0)
+    ideal = IdealRun(
+        100.0, (0.0, 10.0, 0.0), {}, (RootCause(0, 1, 2, 10.0, 1),), {0: 1}, ((1, 0, 10.0),), 1.0
+    )
     run = with_late_starts(ideal, [LateStart(2, 4, 50.0), LateStart(1, 4, 20.0)])
     assert run.time_ns == 150
     assert run.waiting_ns == (50, 40, 0)

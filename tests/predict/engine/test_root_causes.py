@@ -51,6 +51,7 @@ def test_a_chain_of_waits_leads_to_its_first_cause() -> None:
         DirectWait(3, 0, 90, (1,), ((0, 90),)),
         DirectWait(0, 1, 50, (0,), ((1, 50),)),
     )
+    assert {number: ns for number, ns in run.by_call.items() if ns} == {7: 150, 3: 90}
 
 
 def test_only_what_lies_within_the_wait_counts() -> None:
@@ -88,6 +89,9 @@ def test_all_waiting_has_causes(trace: Trace) -> None:
         assert sum(ns for _, ns in row.causes) == pytest.approx(row.waiting_ns)
     if len(run.direct) < root_causes.MAX_DIRECT:
         assert sum(row.waiting_ns for row in run.direct) == pytest.approx(sum(run.waiting_ns), abs=1e-6)
+        for call in {row.node for row in run.direct} - {0}:
+            waits = sum(row.waiting_ns for row in run.direct if row.node == call)
+            assert run.by_call[call] == pytest.approx(waits)
 
 
 def test_ranks_wait_at_the_end_for_the_last_one() -> None:

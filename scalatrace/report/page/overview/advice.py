@@ -6,9 +6,8 @@ cores, waiting is that of a simulated run, if there is one: measured times then 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 
 from scalatrace.report.costs.computation import FROM_START, UNKNOWN
 from scalatrace.report.costs.efficiency import EQUALLY, MIN_EQUAL_SHARE, find_manager
@@ -113,13 +112,13 @@ def advice_of(
         entries.append(_late_start(causes.starts, summary.nprocs, basis))
     if basis.whole_ns:
         late = tuple(_late(summary, basis, computing, prediction, late_ranks))
-        limit_ns = inf
+        limits = None
         if basis.contains_core_waits and causes is not None and causes.parts is not None:
-            limit_ns = causes.parts.waiting * causes.ideal_ns * basis.nranks
+            limits = causes.by_call
             entries += _advise_on_cores(summary, basis, causes.ideal_ns)
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
-            entries += _advise_on_waiting(tree, calls, basis, name, kind, prediction, limit_ns, more)
+            entries += _advise_on_waiting(tree, calls, basis, name, kind, prediction, limits, more)
         entries += _advise_on_computation(computing, basis, late_ranks)
         entries += _advise_on_polling(calls, basis)
         entries += _load(summary, basis, prediction)
@@ -172,9 +171,7 @@ MEASURED = {
     "Receivers may be late, or the network busy.",
 }
 
-WITHOUT_CORES = (
-    "The share is at most that of all waiting together, in the simulated run with a core for each rank."
-)
+WITHOUT_CORES = "The share is at most that of these calls in the simulated run with a core for each rank."
 
 SIMULATED = {
     "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
@@ -364,30 +361,32 @@ def _advise_on_waiting(
     name: str,
     kind: AwaitedPartner,
     prediction: PagePrediction | None,
-    limit_ns: float,
+    limits: Mapping[int, float] | None,
     more: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
     """Waiting of the calls of a kind.
 
     Args:
-        limit_ns: waiting in the run on a network that takes no time, where recorded times contain waiting for
-            cores.
+        limits: by number of a call, its waiting on a network that takes no time, where recorded times contain
+            waiting for cores.
         more: further numbers.
     """
     waiting_calls = waiting(calls, kind)
-    recorded_ns = sum(map(basis.waiting_ns, waiting_calls))
-    waits = min(recorded_ns, limit_ns)
+
+    def waiting_ns(leaf: TreeNode) -> float:
+        recorded_ns = basis.waiting_ns(leaf)
+        return recorded_ns if limits is None else min(recorded_ns, limits.get(leaf.number, 0.0))
+
+    waits = sum(map(waiting_ns, waiting_calls))
     if waits < MIN_SHARE * basis.whole_ns:
         return
-    most = max(waiting_calls, key=basis.waiting_ns)
+    most = max(waiting_calls, key=waiting_ns)
     inside = sum(leaf.recorded_ns for leaf in waiting_calls)
-    text = MEASURED[name] if limit_ns == inf else f"{MEASURED[name]} {WITHOUT_CORES}"
+    text = MEASURED[name] if limits is None else f"{MEASURED[name]} {WITHOUT_CORES}"
     if basis.simulated and prediction is not None:
         text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
     shown = f"{most.op} {short_site(tree.sites[most.site].shown)}".rstrip()
-    largest = f"in {number(most.calls)} calls of {shown}"
-    if recorded_ns <= limit_ns:
-        largest = f"{_per_rank(basis.waiting_ns(most), basis, is_sum=False)} {largest}"
+    largest = f"{_per_rank(waiting_ns(most), basis, is_sum=False)} in {number(most.calls)} calls of {shown}"
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis, is_sum=False)),
         ("its largest part", largest),

@@ -6,7 +6,7 @@ ranks wait only since others compute longer: what the recorded run takes beyond 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scalatrace.executor.ideal_run import IdealRun, RootCause
@@ -134,6 +134,7 @@ class WaitCauses:
     Attributes:
         parts: of the run time; None: not known.
         ideal_ns: time of the run on a network that takes no time.
+        by_call: number of a call in the tree -> ns that all ranks wait in it in that run.
         late: ranks for which others wait most.
         direct: the largest waits by call.
         pairs: rank that waits, rank that it waits for, ns: the largest.
@@ -149,6 +150,7 @@ class WaitCauses:
 
     parts: TimeParts | None
     ideal_ns: float
+    by_call: Mapping[int, float]
     late: tuple[LateRank, ...]
     direct: tuple[DirectCause, ...]
     pairs: tuple[tuple[int, int, float], ...]
@@ -208,6 +210,7 @@ def causes_of(
     return WaitCauses(
         parts,
         ideal.time_ns,
+        ideal.by_call,
         late,
         direct_causes(trace, ideal),
         tuple(ideal.pairs[:MAX_PAIRS]),
