@@ -189,7 +189,7 @@ def nbytes(n: float) -> str:
     size, unit = float(n), 0
     while abs(size) >= 999.5 and unit < len(_BYTE_UNITS) - 1:
         size, unit = size / 1000, unit + 1
-    return f"{int(n)} B" if unit == 0 else f"{size:.3g} {_BYTE_UNITS[unit]}"
+    return f"{size:.0f} B" if unit == 0 else f"{size:.3g} {_BYTE_UNITS[unit]}"
 
 
 def duration(ns: float) -> str:

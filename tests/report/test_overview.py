@@ -392,7 +392,7 @@ def test_the_main_loop_and_the_loops_in_it() -> None:
     main_loops = gather(trace, "x").main_loops
     assert main_loops.startswith("Main loop: 7 iterations of calls at x.c:8-12:step (")
     assert (
-        "; 5 of them are a loop of the trace). Loop in it: 15 iterations in all of calls at x.c:9-12:step ("
+        "; 5 of them are a loop of the trace). Loop in it: 15 iterations in all, of calls at x.c:9-12:step ("
         in main_loops
     )
     assert (

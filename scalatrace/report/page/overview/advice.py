@@ -233,7 +233,7 @@ def _advise_on_cores(summary: PageSummary, basis: TimeBasis, ideal_ns: float) ->
         return
     text = (
         f"{summary.shared_cores[:1].upper()}{summary.shared_cores[1:]}. The recorded computation with a core "
-        "for each rank, and messages that take no time, is the shortest run without changes of the program. "
+        "for each rank, and messages that take no time, is the shortest run without changes to the program. "
         "Computation may contain waiting for cores, too: then that run is shorter."
     )
     numbers = (
@@ -303,7 +303,7 @@ def _origin(waits: float, calls: list[TreeNode], prediction: PagePrediction) -> 
     if _with_means(calls, prediction) >= LASTING * waits:
         return "Most of it stays with mean computation times: some ranks or calls always take longer."
     return (
-        "Most of it is due to single long computations, which are drawn for each rank. "
+        "Most of it is due to single long computations: each rank has random draws of them. "
         "Shared cores may have caused them: record with a core for each rank to know."
     )
 

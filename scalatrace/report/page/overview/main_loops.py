@@ -134,7 +134,8 @@ def _texts(first: _SourceLoop, last: _SourceLoop) -> tuple[str, str]:
         times, note = f"{node.in_all} iterations in all" if node.in_all else f"{node.times} iterations", ""
     site = f" of calls at {short_site_text(node.place)}" if node.place else ""
     place = site or (f" in {first.function}" if first.function else "")
-    return times + place, note
+    comma = "," if place and times.endswith("in all") else ""
+    return f"{times}{comma}{place}", note
 
 
 def _source_loops(trace: Trace, loops: list[TreeNode]) -> Iterator[_SourceLoop]:
