@@ -6,7 +6,8 @@ several runs, the one with the median sum counts. FTQ, drawn, has the same times
 many trials show what is due to the methods.
 
 variability-programs: HPCG and LAMMPS on two ranks, each with a core, predicted from one rank with as much
-work per rank. Times are sums over as many intervals as the run on one rank has.
+work per rank. While that one is recorded, a second run of one rank keeps the other core as busy as later.
+Times are sums over as many intervals as the run on one rank has.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-import statistics
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +55,11 @@ RANKS_PER_NODE = 4
 MEAN_US, DEVIATION = 50_000, 0.1
 MAX_ERROR = 0.1
 """Of predicted medians."""
+UNBOUND = dict.fromkeys(
+    ("OMPI_MCA_hwloc_base_binding_policy", "PRTE_MCA_hwloc_default_binding_policy"), "none"
+)
+"""Two runs at once must not be bound to the same core."""
+
 ASLEEP, DRAWN = "ftq, asleep", "ftq, drawn"
 MIN_INSIDE = 0.8
 """Part of the drawn trials inside the interval, with each method."""
@@ -177,16 +184,20 @@ def _program_rows(args: argparse.Namespace) -> Iterator[Row]:
 
 
 def _rows_of(name: str, program: str, command: Command, mpi: Mpi, repeat: int) -> Iterator[Row]:
-    """Predict the slowest of two ranks from a trace of one; of several runs on two, the median counts."""
+    """Predict the slowest of two ranks from a trace of one, by the runs with the median of several."""
     found = shutil.which(program)
     if found is None:
         yield name, *[NO_VALUE] * 7, f"not run: no {program}"
         return
-    with tempfile.TemporaryDirectory() as folder:
-        one = _projected(mpi, 1, command, found, Path(folder))
-        runs_on_two = [_projected(mpi, 2, command, found, Path(folder)) for _ in range(repeat)]
-    count = _intervals(one)
-    seconds = statistics.median(run["total_ns"] / _intervals(run) * count for run in runs_on_two) / 1e9
+    runs_on_one, runs_on_two = list[dict[str, Any]](), list[dict[str, Any]]()
+    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
+        run_on_one = partial(_projected, mpi, 1, command, found)
+        for _ in range(repeat):
+            with ThreadPoolExecutor() as pool:
+                runs_on_one += pool.map(run_on_one, map(Path, (first, second)))
+            runs_on_two.append(_projected(mpi, 2, command, found, Path(first)))
+    one, two = (sorted(runs, key=_interval_ns)[len(runs) // 2] for runs in (runs_on_one, runs_on_two))
+    seconds = _interval_ns(two) * one["total_ns"] / _interval_ns(one) / 1e9
     for prediction in one["predictions"]:
         yield name, "1", "2", *_cells(prediction, seconds)
 
@@ -194,14 +205,16 @@ def _rows_of(name: str, program: str, command: Command, mpi: Mpi, repeat: int) -
 def _projected(mpi: Mpi, nranks: int, command: Command, program: str, folder: Path) -> dict[str, Any]:
     """Record a run; return its intervals, and their predictions for two ranks."""
     words, trace = command(program, nranks, folder), folder / "a.st"
-    record(mpi, nranks, words, trace, env=CORES_ENVIRONMENT, timeout=300).check()
+    record(mpi, nranks, words, trace, env=CORES_ENVIRONMENT | UNBOUND, timeout=300).check()
     data = project_trace(load(trace), RankProjection((2,)))
     assert data is not None, f"{program} has no intervals"
     return data
 
 
-def _intervals(data: dict[str, Any]) -> int:
-    return sum(row["count"] for row in data["intervals"])
+def _interval_ns(data: dict[str, Any]) -> float:
+    """Return the mean time of an interval."""
+    total_ns: float = data["total_ns"] / sum(row["count"] for row in data["intervals"])
+    return total_ns
 
 
 STUDIES = (
