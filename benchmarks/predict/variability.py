@@ -5,9 +5,9 @@ medians and intervals of `scalatrace variability` with the sum of the slowest ra
 several runs, the one with the median sum counts. FTQ, drawn, has the same times without a machine: means of
 many trials show what is due to the methods.
 
-variability-programs: HPCG and LAMMPS on two ranks, each with a core, predicted from one rank with as much
-work per rank. While that one is recorded, a second run of one rank keeps the other core as busy as later.
-Times are sums over as many intervals as the run on one rank has.
+variability-programs: FWQ, DGEMM, SPMV, HPCG and LAMMPS on two ranks, each with a core, predicted from one
+rank with as much work per rank. While that one is recorded, a second run of one rank keeps the other core as
+busy as later. Times are sums over as many intervals as the run on one rank has.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -178,8 +179,25 @@ def _lammps(program: str, nranks: int, folder: Path) -> list[str]:
     return [program, "-in", "melt.in", "-log", "none"]
 
 
+SAMPLED = {
+    "fwq": ("--mean-us", "20000"),
+    "dgemm": ("--size", "512", "--multiplications", "4"),
+    "spmv": ("--size", "256", "--multiplications", "16"),
+}
+"""Workloads of samples/variability.py, with their sizes: intervals of about 20 ms."""
+
+
+def _sampled(workload: str, words: Sequence[str], program: str, nranks: int, folder: Path) -> list[str]:
+    sizes = (*SAMPLED[workload], "--steps", "100")
+    return [program, str(SAMPLES / "variability.py"), workload, *sizes, *words]
+
+
 def _program_rows(args: argparse.Namespace) -> Iterator[Row]:
-    yield from _rows_of("hpcg", args.hpcg or "xhpcg", _hpcg, find_mpi(), args.repeat)
+    mpi = find_mpi()
+    for workload, words in product(SAMPLED, ((), ("--halo",))):
+        command = partial(_sampled, workload, words)
+        yield from _rows_of(" ".join([workload, *words]), str(mpi.python), command, mpi, args.repeat)
+    yield from _rows_of("hpcg", args.hpcg or "xhpcg", _hpcg, mpi, args.repeat)
     yield from _rows_of("lammps", "lmp", _lammps, find_mpi("debian-openmpi", python=False), args.repeat)
 
 
@@ -220,11 +238,11 @@ def _interval_ns(data: dict[str, Any]) -> float:
 STUDIES = (
     Study(
         "variability-programs",
-        "HPCG and LAMMPS on two ranks, predicted from one rank",
+        "FWQ, DGEMM, SPMV, HPCG and LAMMPS on two ranks, predicted from one rank",
         "docs/evaluation.md",
         one_table(
             "variability_programs",
-            "HPCG and LAMMPS: slowest rank, predicted and measured",
+            "Programs on two ranks: slowest rank, predicted and measured",
             COLUMNS,
             _program_rows,
             notes=("", "Computation between synchronising calls; real, each rank has a core."),
