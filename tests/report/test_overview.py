@@ -550,6 +550,21 @@ def test_the_note_on_shared_cores_has_the_computation_without_a_core() -> None:
     assert "at least" not in gather(trace, "late").summary.shared_cores
 
 
+@pytest.mark.parametrize(
+    ("site", "note"),
+    [
+        ("/opt/lib/libsolver.so+0x1f0:solve", "call sites of libsolver.so have offsets in place of lines"),
+        ("/opt/solver.c:7:solve", ""),
+    ],
+)
+def test_call_sites_without_lines_are_noted(site: str, note: str) -> None:
+    b = Builder(2)
+    trace = timed(b.of(b.loop(3, b.event("Barrier", at=(site,), comm=Comm()))))
+    notes = [text for text in gather(trace, "a.st").summary.notes if "in place of lines" in text]
+    assert bool(notes) == bool(note)
+    assert "".join(notes).startswith(note)
+
+
 def test_a_call_site_waits_in_all_its_loops() -> None:
     aggregates = gather(timed(recorded()["completion"]), "a")
     sites = {(row.op, row.site.partition(" < ")[0]) for row in aggregates.waits}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.escapes import clean
 from scalatrace.report.costs.efficiency import (
     RankBin,
     TraceTimes,
@@ -17,8 +19,9 @@ from scalatrace.report.costs.efficiency import (
 )
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
-from scalatrace.report.costs.rows import CostRow, by_node, timed_by_node
+from scalatrace.report.costs.rows import JOIN, CostRow, by_node, timed_by_node
 from scalatrace.report.style import coarse_percent, number, ranks
+from scalatrace.trace.model.callsite import native_frames
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.oversubscription import oversubscription_note, waited_for_cores
 from scalatrace.trace.query.counting import least_and_most
@@ -91,6 +94,7 @@ def summary_of(trace: Trace, file_bytes: int = 0, times: TraceTimes | None = Non
     sites, _ = _rows(trace, "site", ("operation", "site"))
     time = run_time(trace, totals, efficiencies)
     notes += ["the trace has no times"] if totals.comm_ns is None and totals.compute_ns is None else []
+    notes += _without_lines(sites[:MAX_SITES])
     mean_note = ""
     if time.is_elapsed:
         notes.append(time.note)
@@ -117,6 +121,17 @@ def summary_of(trace: Trace, file_bytes: int = 0, times: TraceTimes | None = Non
         () if efficiencies is None else rank_bins(efficiencies),
         tuple(notes),
     )
+
+
+def _without_lines(sites: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield how to get the source lines of the listed call sites, if some have offsets."""
+    modules = native_frames(str(site["site"]).split(JOIN)[0] for site in sites)
+    if modules:
+        names = ", ".join(sorted(clean(Path(module).name) for module in modules))
+        yield (
+            f"call sites of {names} have offsets in place of lines: compile with -g, and make the page "
+            "where these files are, or store the lines with scalatrace resolve"
+        )
 
 
 def _shared_cores(trace: Trace, run_time_ns: float, compute_ns: float | None) -> str:
