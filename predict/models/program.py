@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -96,7 +97,7 @@ class ProgramTime:
         """The time on this grid."""
         return sum(term.value_ns for term in self.terms)
 
-    @property
+    @cached_property
     def formula(self) -> sympy.Expr:
         """Level 4: the time in ns by the sizes of the grid; by P alone where all of them are equal."""
         return self._sum([term.calls * term.each_ns for term in self.terms])
@@ -115,19 +116,19 @@ class ProgramTime:
         sizes = {symbol: side for symbol in total.free_symbols if symbol.name in self.grid.sizes}
         return total.subs(sizes)
 
-    @property
+    @cached_property
     def growth(self) -> sympy.Expr | None:
         """Level 1: the growth with P, parameters fixed; None where there are other sizes, or other terms."""
         smooth = self._smooth
         growth = None if smooth is None else asymptotic(smooth)
         return growth if growth is not None and growth.free_symbols <= {P} else None
 
-    @property
+    @cached_property
     def dominant(self) -> Dominant | None:
         """Level 2: the terms that grow most with P; None where level 1 has no formula."""
         return dominant(self._smooth) if self.growth is not None else None
 
-    @property
+    @cached_property
     def _smooth(self) -> sympy.Expr | None:
         """The formula in P and parameters without rounding; None: there are other sizes in it."""
         smooth = sympy.expand(self.formula.replace(sympy.floor, lambda inner: inner))
@@ -153,6 +154,7 @@ def program_time(
     delays = Delays(
         per_message_ns=queue * platform.matching.per_entry_ns,
         per_byte_ns=platform.strided.per_byte_ns if strided else 0.0,
+        shares_receiver=True,
     )
     candidates = [_at(model, platform, place, delays) for place in places(grid, inputs_of_size)]
     return max(candidates, key=lambda candidate: candidate.value_ns)
@@ -164,7 +166,7 @@ def _at(model: SymbolicTrace, platform: Platform, place: ModelPlace, delays: Del
     nranks, congestion = place.grid.nprocs, worst_case(platform)
     messages = max(float(congestion.subs(P, nranks)), 1.0)
     alone = sympy.Integer(1)
-    costs = _Costs(model, platform, place, None, alone)
+    costs = _Costs(model, platform, place, NO_DELAYS, alone)
     bounds = _Costs(model, platform, place, delays, CONGESTION if congestion != 1 else alone)
     for rule, calls, reason in _count_events(model.nodes, place, sympy.Integer(1), []):
         assert rule.op is not None
@@ -208,7 +210,7 @@ class _Costs:
     """Times of calls as formulas; protocol ranges and algorithms are those of the place's grid.
 
     Args:
-        delays: of an upper bound, per message and per byte on each side; None: the exact level.
+        delays: of an upper bound, per message and per byte on each side.
         congestion: messages that share a link.
     """
 
@@ -217,11 +219,11 @@ class _Costs:
         model: SymbolicTrace,
         platform: Platform,
         place: ModelPlace,
-        delays: Delays | None,
+        delays: Delays,
         congestion: sympy.Expr,
     ) -> None:
         self.model, self.platform, self.place = model, platform, place
-        self.gaps = _Gaps(delays or NO_DELAYS, congestion, delays is not None)
+        self.gaps = _Gaps(delays, congestion)
 
     def each(self, rule: Rule) -> sympy.Expr:
         """Return the time of one call in ns. Raises NotClosedError."""
@@ -283,8 +285,7 @@ class _Costs:
             BETA: beta + 2 * gaps.delays.per_byte_ns + (gaps.congestion - 1) * transfer,
             GAMMA: self.platform.reduce_per_byte_ns,
         }
-        receiver_gap = gaps.of_sender if gaps.is_bound else gaps.of_receiver
-        for gap, time in ((TAU, gaps.of_sender), (RHO, receiver_gap), (PHI, gaps.of_both)):
+        for gap, time in ((TAU, gaps.of_sender), (RHO, gaps.of_receiver), (PHI, gaps.of_both)):
             formula = formula.replace(gap, lambda argument, time=time: time(network, argument))
         formula = formula.subs(numbers)
         if ranks != P:
@@ -339,15 +340,10 @@ class _Costs:
 
 @dataclass(frozen=True)
 class _Gaps:
-    """Overheads and times between messages as formulas, in the first protocol range.
-
-    Attributes:
-        is_bound: messages to one receiver share its link.
-    """
+    """Overheads and times between messages as formulas, in the first protocol range."""
 
     delays: Delays
     congestion: sympy.Expr
-    is_bound: bool
 
     def sending(self, segment: Segment, nbytes: sympy.Expr) -> sympy.Expr:
         """Return the time of a sender's processor."""
@@ -367,7 +363,9 @@ class _Gaps:
         return sympy.Max(segment.gap_ns, self.sending(segment, nbytes), transfer_ns)
 
     def of_receiver(self, network: Network, nbytes: sympy.Expr) -> sympy.Expr:
-        """Return the time between two messages of a receiver."""
+        """Return the time between two messages of a receiver: that of its link if messages share it."""
+        if self.delays.shares_receiver:
+            return self.of_sender(network, nbytes)
         return self.receiving(network.segment(0), nbytes)
 
     def of_both(self, network: Network, nbytes: sympy.Expr) -> sympy.Expr:
