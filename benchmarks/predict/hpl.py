@@ -28,6 +28,7 @@ from benchmarks.study import Study, choose, one_table
 from benchmarks.table import Row, grouped, verdict
 from scalatrace import Trace, load, save
 from scalatrace.arrays import Floats
+from scalatrace.cli.sizes import parse_dims
 from scalatrace.predict.engine import KernelTimes
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import KernelModel, KernelModels, Polynomial
@@ -188,8 +189,8 @@ def _eviction_rows(args: argparse.Namespace) -> Iterator[Row]:
     platform = _platform(EVICTED_FACTOR)
     all_nodes = dict[tuple[float, str], float]()
     for words in args.grids:
-        grid = (int(words.split("x")[0]), int(words.split("x")[1]))
-        nnodes = grid[0] * grid[1]
+        rows, columns = parse_dims("--grids", words)
+        grid, nnodes = (rows, columns), rows * columns
         trace = _record(grid, args.order, EVICTED_BLOCK, STANDARD)
         for panel_rate, kind in product(args.panel_rates, args.slower):
             simulator = _simulator(trace, EVICTED_FACTOR, NODE_CORES, panel_rate)

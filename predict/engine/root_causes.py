@@ -69,7 +69,7 @@ def run_ideally(trace: Trace) -> IdealRun:
         return IdealRun(result.time_ns, _waiting_ns(result), _waiting_by_call(result, number_of))
     log = CallLog(trace, simulator.program, [(rank, 0) for rank in range(trace.nprocs)], causes=True)
     result = simulator.run(IDEAL, SimulateOptions(uneven=True), call_log=log)
-    waiting = _waiting_ns(result)
+    waiting, by_call = _waiting_ns(result), _waiting_by_call(result, number_of)
     ways = _WaysBack(trace, log, result.last_rank)
     call_of = [
         None if node.event is None else (node.event.op, node.event.signature)
@@ -108,7 +108,7 @@ def run_ideally(trace: Trace) -> IdealRun:
     return IdealRun(
         result.time_ns,
         waiting,
-        _waiting_by_call(result, number_of),
+        by_call,
         tuple(rows),
         waiters,
         tuple(largest),
@@ -229,7 +229,7 @@ def _waiting_ns(result: Simulation) -> tuple[float, ...]:
 
 def _waiting_by_call(result: Simulation, number_of: Sequence[int]) -> dict[int, float]:
     by_call = defaultdict[int, float](float)
-    for number, sums in zip(number_of, result.by_node.tolist(), strict=False):
+    for number, sums in zip(number_of, result.by_node.tolist(), strict=True):
         by_call[number] += sums[2] * _NS
     return dict(by_call)
 

@@ -122,6 +122,8 @@ def _is_same_loop(outer: _SourceLoop, inner: _SourceLoop) -> bool:
 
 def _texts(first: _SourceLoop, last: _SourceLoop) -> tuple[str, str]:
     node = first.node
+    site = f" of calls at {short_site_text(node.place)}" if node.place else ""
+    place = site or (f" in {first.function}" if first.function else "")
     is_joined = first is not last
     if last.iterations > last.recorded or is_joined:
         times = f"{number(last.iterations)} iterations"
@@ -131,11 +133,9 @@ def _texts(first: _SourceLoop, last: _SourceLoop) -> tuple[str, str]:
             else f"; {number(last.recorded)} of them are a loop of the trace"
         )
     else:
-        times, note = f"{node.in_all} iterations in all" if node.in_all else f"{node.times} iterations", ""
-    site = f" of calls at {short_site_text(node.place)}" if node.place else ""
-    place = site or (f" in {first.function}" if first.function else "")
-    comma = "," if place and times.endswith("in all") else ""
-    return f"{times}{comma}{place}", note
+        in_all = f"{node.in_all} iterations in all{',' if place else ''}"
+        times, note = in_all if node.in_all else f"{node.times} iterations", ""
+    return times + place, note
 
 
 def _source_loops(trace: Trace, loops: list[TreeNode]) -> Iterator[_SourceLoop]:

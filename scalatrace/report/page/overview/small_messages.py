@@ -433,13 +433,12 @@ class _SmallMessageSearch:
         if frame and (place := split_frame(frame).place):
             text += f" at {place}"
             stacks = {sent.signature: self._trace.stack(sent.signature) for sent, _, _ in unit.sent}
-            others = {split_frame(next(iter(callers(stack)), "")).place for stack in stacks.values()} - {
-                place
-            }
-            if len(others) > 1 or "" in others:
-                text += f" and {number(len(others))} more places"
+            frames = {next(iter(callers(stack)), "") for stack in stacks.values()} - {frame}
+            others = [other for one in frames if (other := split_frame(one).place) != place]
+            if len(others) == 1:
+                text += f" and {others[0] or '1 more place'}"
             elif others:
-                text += f" and {others.pop()}"
+                text += f" and {number(len(others))} more places"
         return text
 
 
